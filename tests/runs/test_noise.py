@@ -6,7 +6,7 @@ import pytest
 import uaos
 from uaos.optimizers.portfolio import NOISY_KINDS, default_members
 from uaos.runs.evaluator import Evaluator
-from uaos.runs.noise import Estimate, NoiseMeter
+from uaos.runs.noise import NoiseMeter, PointEstimate
 from uaos.runs.run import Run
 from uaos.runs.stopping import Iterations
 
@@ -33,7 +33,7 @@ class Noisy:
 
 def test_estimate_by_hand():
     """Values 1, 2, 6: mean 3, variance (4 + 1 + 9)/2 = 7, standard error √(7/3)."""
-    estimate = Estimate(np.zeros(1))
+    estimate = PointEstimate(np.zeros(1))
     estimate.include([1.0, np.nan, 2.0, np.inf, 6.0])
     assert (estimate.count, estimate.mean) == (3, 3.0)
     assert estimate.deviation == pytest.approx(7**0.5)
@@ -42,7 +42,7 @@ def test_estimate_by_hand():
 
 def test_estimate_without_values_is_last():
     """A point that always fails has an infinite mean and no error."""
-    estimate = Estimate(np.zeros(1))
+    estimate = PointEstimate(np.zeros(1))
     estimate.include([np.nan])
     assert estimate.mean == np.inf
     assert np.isnan(estimate.error)
@@ -50,9 +50,9 @@ def test_estimate_without_values_is_last():
 
 def test_estimate_survives_saving():
     """A restored estimate goes on as if nothing had happened."""
-    estimate = Estimate(np.ones(2))
+    estimate = PointEstimate(np.ones(2))
     estimate.include([1.0, 4.0])
-    again = Estimate.from_state(estimate.state())
+    again = PointEstimate.from_state(estimate.state())
     for e in (estimate, again):
         e.include([2.0])
     assert (again.mean, again.error) == (estimate.mean, estimate.error)

@@ -712,12 +712,10 @@ class Optimizer(ABC):
     @property
     def on_target(self) -> bool:
         """True if the target has been reached: under noise, by an estimate."""
-        return (
-            self.target is not None
-            and self.best_x is not None
-            and self.best_violation == 0
-            and (self.estimate if self.noisy else self.best_fitness) <= self.target
-        )
+        if self.target is None or self.best_x is None or self.best_violation > 0:
+            return False
+        by_estimate = self.noisy or self.noise > 0
+        return (self.estimate if by_estimate else self.best_fitness) <= self.target
 
     @property
     def done(self) -> bool:

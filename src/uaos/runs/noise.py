@@ -31,6 +31,8 @@ GROWTH, LEAST_GROWTH = 1.5, 100
 FOLLOWING, MOST_REPEATS = 0.005, 10
 #: The latest values of a point that show its noise.
 LATEST = 10
+#: The number of values that an estimate needs to reach a target.
+RELIABLE = 4
 #: The most candidates kept for the end.
 MOST_CANDIDATES = 3
 
@@ -38,7 +40,7 @@ MOST_CANDIDATES = 3
 Evaluate = Callable[[FloatArray], FloatArray]
 
 
-class Estimate:
+class PointEstimate:
     """Mean of the values at a point, updated value by value (Welford's method).
 
     Equation
@@ -61,8 +63,8 @@ class Estimate:
     Examples
     --------
     >>> import numpy as np
-    >>> from uaos.runs.noise import Estimate
-    >>> estimate = Estimate(np.zeros(2))
+    >>> from uaos.runs.noise import PointEstimate
+    >>> estimate = PointEstimate(np.zeros(2))
     >>> estimate.include([1.0, 2.0, 3.0])
     >>> estimate.mean, round(estimate.error, 3)
     (2.0, 0.577)
@@ -106,7 +108,7 @@ class Estimate:
         return {"x": self.x, "latest": self.latest, **moments}
 
     @classmethod
-    def from_state(cls, state: SavedState) -> "Estimate":
+    def from_state(cls, state: SavedState) -> "PointEstimate":
         """Return the estimate that :meth:`state` described."""
         estimate = cls(np.array(state["x"]))
         estimate.count, estimate.mean = state["count"], state["mean"]
@@ -114,7 +116,7 @@ class Estimate:
         return estimate
 
 
-def typical_deviation(estimates: Sequence[Estimate]) -> float:
+def typical_deviation(estimates: Sequence[PointEstimate]) -> float:
     """Return the deviation of values at several points, unimpressed by outliers.
 
     Equation
@@ -163,7 +165,7 @@ class NoiseMeter:
         self.expected = expected
         self.level = 0.0
         self.detected = False
-        self.candidates: list[Estimate] = []
+        self.candidates: list[PointEstimate] = []
         self._recent: FloatArray = np.zeros(0)
         self._next = 0.0  # evaluations at which points are evaluated again
 
@@ -174,7 +176,8 @@ class NoiseMeter:
     def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate points again, if it is time to."""
         known = optimizer.best_x is not None and optimizer.best_violation == 0
-        if not known or optimizer.evaluations < self._next or len(self._recent) < LEAST_RECENT:
+        due = optimizer.evaluations >= self._next and len(self._recent) >= LEAST_RECENT
+        if not (known and due) or optimizer.exhausted:
             return
         if self.detected:
             self._follow(optimizer, evaluate)
@@ -187,7 +190,7 @@ class NoiseMeter:
         """Evaluate the best point again, and set evaluations aside if the values differ."""
         n, best = self._detection_repeats(optimizer), optimizer.best_x
         if n > 0 and best is not None:
-            estimate = Estimate(best)
+            estimate = PointEstimate(best)
             estimate.include([optimizer.best_fitness])
             self._spend(optimizer, [estimate], n, evaluate)
             self._judge(optimizer, estimate.deviation, abs(estimate.mean))
@@ -218,7 +221,7 @@ class NoiseMeter:
 
     def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate the present candidate and the best of the earlier ones again."""
-        chosen = self.candidates[:1] + [Estimate(x) for x in optimizer.candidates[:1]]
+        chosen = self.candidates[:1] + [PointEstimate(x) for x in optimizer.candidates[:1]]
         n = optimizer.evaluations
         each = min(max(LATER_REPEATS, int(FOLLOWING * n)), MOST_REPEATS)
         self._spend(optimizer, chosen, each, evaluate)
@@ -231,22 +234,27 @@ class NoiseMeter:
         """Let the optimizer and its history know the best estimate."""
         if self.candidates:
             best = self.candidates[0]
-            optimizer.estimate = best.bound(self.level)
+            if best.count >= RELIABLE:
+                optimizer.estimate = best.bound(self.level)
             if optimizer.history is not None:
                 error = self.level / math.sqrt(best.count)
                 optimizer.history.note_estimate(optimizer.evaluations, best.mean, error)
 
-    def _keep(self, estimates: Sequence[Estimate]) -> None:
+    def _keep(self, estimates: Sequence[PointEstimate]) -> None:
         """Add estimates to the candidates, the best first, and drop the worst."""
         new = [e for e in estimates if e.count and e not in self.candidates]
         self.candidates = self._ranked([*self.candidates, *new])[:MOST_CANDIDATES]
 
-    def _ranked(self, estimates: Sequence[Estimate]) -> list[Estimate]:
+    def _ranked(self, estimates: Sequence[PointEstimate]) -> list[PointEstimate]:
         """Return estimates in the order of their bounds."""
         return sorted(estimates, key=lambda estimate: estimate.bound(self.level))
 
     def _spend(
-        self, optimizer: Optimizer, estimates: Sequence[Estimate], each: int, evaluate: Evaluate
+        self,
+        optimizer: Optimizer,
+        estimates: Sequence[PointEstimate],
+        each: int,
+        evaluate: Evaluate,
     ) -> None:
         """Evaluate points again at the expense of the search, if it has evaluations left."""
         n = each * len(estimates)
@@ -255,16 +263,16 @@ class NoiseMeter:
 
     # The end
 
-    def best_known(self) -> Estimate | None:
+    def best_known(self) -> PointEstimate | None:
         """Return the best candidate by what is known of it."""
         return self.candidates[0] if self.candidates else None
 
-    def recommend(self, optimizer: Optimizer, evaluate: Evaluate) -> Estimate | None:
+    def recommend(self, optimizer: Optimizer, evaluate: Evaluate) -> PointEstimate | None:
         """Compare the candidates with the evaluations set aside, and return the best on average.
 
         Returns
         -------
-        Estimate or None
+        PointEstimate or None
             The point with an estimate from new evaluations; None if there is none.
         """
         left = _reserve(optimizer)
@@ -282,20 +290,20 @@ class NoiseMeter:
             rivals = self._ranked(rivals)[: (len(rivals) + 1) // 2]
         if not rivals or not final:
             return self.best_known()
-        winner = Estimate(rivals[0].x)
+        winner = PointEstimate(rivals[0].x)
         _evaluate(optimizer, [winner], final + left, evaluate)
         self.candidates = [winner]
         self._note(optimizer)
         return winner if winner.count else rivals[0]
 
-    def _unknown(self, optimizer: Optimizer) -> list[Estimate]:
+    def _unknown(self, optimizer: Optimizer) -> list[PointEstimate]:
         """Return the optimizer's candidates that have no estimate yet."""
         known = [estimate.x for estimate in self.candidates]
         new: list[FloatArray] = []
         for x in optimizer.candidates:
             if not any(np.array_equal(x, other) for other in [*known, *new]):
                 new.append(x)
-        return [Estimate(x) for x in new]
+        return [PointEstimate(x) for x in new]
 
     # Exact resume
 
@@ -310,12 +318,12 @@ class NoiseMeter:
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
         self.level, self.detected = state["level"], state["detected"]
-        self.candidates = [Estimate.from_state(saved) for saved in state["candidates"]]
+        self.candidates = [PointEstimate.from_state(saved) for saved in state["candidates"]]
         self._recent, self._next = np.array(state["recent"]), state["next"]
 
 
 def _evaluate(
-    optimizer: Optimizer, estimates: Sequence[Estimate], each: int, evaluate: Evaluate
+    optimizer: Optimizer, estimates: Sequence[PointEstimate], each: int, evaluate: Evaluate
 ) -> None:
     """Evaluate each point so many times, all in one batch."""
     values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))

@@ -15,7 +15,7 @@ from uaos.optimizers.details import Details
 from uaos.problems.problem import Problem
 from uaos.result import Ending, Result, Status
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
-from uaos.runs.noise import Estimate, NoiseMeter
+from uaos.runs.noise import NoiseMeter, PointEstimate
 from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
 from uaos.statefile import SavedState, State
 from uaos.text import count
@@ -109,8 +109,6 @@ class Run:
     def advance(self) -> None:
         """Ask, evaluate and tell until a rule ends the run."""
         while not self._stops():
-            if self.noise is not None:
-                self.noise.check(self.optimizer, self._again)
             points = self.optimizer.ask()
             values, violations, details = self._evaluate(points)
             self.optimizer.tell(values, violations, details)
@@ -121,9 +119,11 @@ class Run:
                 observer.told(self.optimizer)
 
     def _stops(self) -> bool:
-        """Ask the rules whether the run ends here."""
+        """Measure noise, if it is time to, and ask the rules whether the run ends here."""
         if self.ending is not None:
             return True
+        if self.noise is not None:
+            self.noise.check(self.optimizer, self._again)
         rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
         endings = (rule(self.optimizer) for rule in rules)
         self.ending = next((ending for ending in endings if ending is not None), None)
@@ -234,7 +234,7 @@ class Run:
         return described(result, self.ending, self.evaluator, feasible=feasible)
 
 
-def _estimated(result: Result, estimate: Estimate | None) -> Result:
+def _estimated(result: Result, estimate: PointEstimate | None) -> Result:
     """Return the result with an estimate in place of the best value."""
     if estimate is None:
         return result

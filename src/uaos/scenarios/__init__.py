@@ -17,6 +17,8 @@ from uaos.scenarios.comparison import Estimate, ScenarioResult, Summary, compare
 from uaos.scenarios.kinds import (
     KINDS,
     BooleanScenario,
+    CauchyScenario,
+    NoisyScenario,
     OutlierScenario,
     Scenario,
     UniformScenario,
@@ -25,7 +27,7 @@ from uaos.scenarios.kinds import (
 from uaos.scenarios.recipes import RECIPES, find_method
 
 __all__ = [
-    "KINDS", "RECIPES", "BooleanScenario", "Estimate", "OutlierScenario", "Scenario",
-    "ScenarioResult", "Summary", "UniformScenario", "compare_methods", "find_method",
-    "make_scenario",
+    "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "NoisyScenario",
+    "OutlierScenario", "Scenario", "ScenarioResult", "Summary", "UniformScenario",
+    "compare_methods", "find_method", "make_scenario",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """The scenarios of the literature, for any number of operators.
 
-Operators have ranks, 0 for the best. In all three scenarios the mean rewards of the ranks are
-K, K − 1, …, 1; they differ in how much a single reward reveals about its mean.
+Operators have ranks, 0 for the best. In all scenarios the mean rewards of the ranks are
+K, K − 1, …, 1 (with Cauchy noise, their medians); they differ in how much a single reward reveals
+about its mean.
 """
 
 from abc import ABC, abstractmethod
@@ -169,9 +170,56 @@ class OutlierScenario(Scenario):
         return np.where(rare, self.means[ranks] / self.chance, 0.0)
 
 
+class NoisyScenario(UniformScenario):
+    """Add normal noise to the rewards of the uniform scenario, with a deviation of K/2.
+
+    With five operators the noise of a single reward is more than twice the difference between
+    neighboring ranks, and rewards below 0 look like failures. It is that of an improvement over a
+    parent where both values are noisy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.scenarios import NoisyScenario
+    >>> scenario = NoisyScenario(operators=5)
+    >>> bool(scenario.rewards(np.full(20, 4), np.random.default_rng(1)).min() < 0)
+    True
+    """
+
+    name: ClassVar[str] = "noisy"
+
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:  # noqa: D102
+        noise = 0.5 * self.operators * rng.standard_normal(ranks.shape)
+        return super().rewards(ranks, rng) + noise
+
+
+class CauchyScenario(UniformScenario):
+    """Add Cauchy noise to one in five rewards of the uniform scenario.
+
+    Its scale is 1, and single values are off by hundreds: a sum or a maximum of rewards is decided
+    by them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.scenarios import CauchyScenario
+    >>> bool(CauchyScenario().rewards(np.zeros(999, int), np.random.default_rng(1)).max() > 20)
+    True
+    """
+
+    name: ClassVar[str] = "cauchy"
+    chance: ClassVar[float] = 0.2
+
+    def rewards(self, ranks: Ranks, rng: np.random.Generator) -> FloatArray:  # noqa: D102
+        affected = rng.random(ranks.shape) < self.chance
+        noise = rng.standard_cauchy(ranks.shape)
+        return super().rewards(ranks, rng) + np.where(affected, noise, 0.0)
+
+
 #: The scenarios by name.
 KINDS: dict[str, type[Scenario]] = {
-    kind.name: kind for kind in (UniformScenario, BooleanScenario, OutlierScenario)
+    kind.name: kind
+    for kind in (UniformScenario, BooleanScenario, OutlierScenario, NoisyScenario, CauchyScenario)
 }
 
 
@@ -180,7 +228,7 @@ def make_scenario(kind: str, *, operators: int = 5, every: int = 50, steps: int 
 
     Parameters
     ----------
-    kind : {"uniform", "boolean", "outlier"}
+    kind : {"uniform", "boolean", "outlier", "noisy", "cauchy"}
     operators, every, steps : int
         Its settings; see :class:`Scenario`.
 

@@ -1,0 +1,429 @@
+"""Noisy functions: the share of COCO's targets, other libraries, calibration, and credit.
+
+    python benchmarks/noise.py coco noisy.csv --dim 5 --budget 1000 --instances 6-10
+    python benchmarks/noise.py table noisy.csv
+    python benchmarks/noise.py detect --dim 5 --budget 1000 --instances 6-10
+    python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
+    python benchmarks/noise.py rank beside.csv
+    python benchmarks/noise.py calibrate --runs 1000
+    python benchmarks/noise.py credit --repetitions 100
+
+`coco` runs `uaos.minimize` with its default method on bbob-noisy, logged by COCO's own observer:
+what counts is the value without noise of the best point evaluated. `table` shows shares of the 51
+targets 10², 10^1.8, …, 10^-8. `detect` counts the evaluations of noiseless BBOB functions that are
+spent on noticing noise, and compares the runs with and without it. `beside` compares the points
+that libraries return on noisy versions of functions by their true values. `calibrate` counts how
+often the true value is within two standard errors of the estimate. `credit` compares rewards in
+scenarios with and without noise.
+"""
+
+import argparse
+import csv
+import glob
+import os
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+import uaos
+
+TARGETS = 10.0 ** np.linspace(2, -8, 51)
+GROUPS = {"moderate": (101, 106), "severe": (107, 121), "severe multimodal": (122, 130)}
+KINDS = ("Gaussian", "uniform", "Cauchy")  # in turn, from f101
+COLUMNS = ("dimension", "budget", "function", "instance", "share")
+
+
+# COCO
+
+
+def run_coco(arguments: argparse.Namespace) -> None:
+    """Run the default on bbob-noisy and append a row for each run."""
+    import cocoex
+
+    out = Path(arguments.out).absolute()
+    with tempfile.TemporaryDirectory() as folder:
+        here = os.getcwd()
+        os.chdir(folder)
+        options = f"dimensions:{arguments.dim}"
+        if arguments.functions:
+            options += f" function_indices:{arguments.functions}"
+        suite = cocoex.Suite("bbob-noisy", f"instances:{arguments.instances}", options)
+        observer = cocoex.Observer("bbob-noisy", "result_folder:uaos algorithm_name:uaos")
+        instances = []
+        for k, problem in enumerate(suite):
+            problem.observe_with(observer)
+            box = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
+            uaos.minimize(
+                problem, box, budget=arguments.budget * problem.dimension, seed=1 + k,
+                history=False,
+            )  # fmt: skip
+            instances.append(tuple(map(int, re.findall(r"_[fid]0*(\d+)", problem.id))))
+            problem.free()
+        os.chdir(here)
+        shares = list(logged_shares(folder))
+    new = not out.exists()
+    with open(out, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(COLUMNS)
+        for (function, dimension, number), share in shares:
+            instance = sorted(i for f, i, d in instances if (f, d) == (function, dimension))[number]
+            writer.writerow([dimension, arguments.budget, function, instance, f"{share:.4f}"])
+
+
+def logged_shares(folder: str) -> Iterator[tuple[tuple[int, int, int], float]]:
+    """Yield (function, dimension, number of the run) and the share of targets reached."""
+    for path in sorted(glob.glob(f"{folder}/**/data_f*/*.dat", recursive=True)):
+        function, dimension = map(int, re.findall(r"_f(\d+)_DIM(\d+)", path)[0])
+        best: list[float] = []
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            if line.startswith("%"):
+                best.append(np.inf)
+            else:
+                best[-1] = min(best[-1], float(line.split()[2]))
+        for number, value in enumerate(best):
+            yield (function, dimension, number), float(np.mean(value <= TARGETS * (1 + 1e-9)))
+
+
+def read_rows(names: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Yield the rows of files."""
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            yield from csv.DictReader(file)
+
+
+def show_table(arguments: argparse.Namespace) -> None:
+    """Print the mean shares by budget, group and kind of noise, as Markdown."""
+    rows = list(read_rows(arguments.files))
+    columns = ["all", *GROUPS, *KINDS]
+    print("| dimension | evaluations | runs |" + "".join(f" {c} |" for c in columns))
+    print("|--:|--:|--:|" + "--:|" * len(columns))
+    cells = sorted({(int(r["dimension"]), int(r["budget"])) for r in rows})
+    for dimension, budget in cells:
+        own = [r for r in rows if (int(r["dimension"]), int(r["budget"])) == (dimension, budget)]
+        shares = [_mean_share(own, column) for column in columns]
+        line = "".join(f" {share:.3f} |".replace("0.", ".", 1) for share in shares)
+        print(f"| {dimension} | {budget:,}·D | {len(own)} |{line}")
+
+
+def _mean_share(rows: list[dict[str, str]], column: str) -> float:
+    def belongs(function: int) -> bool:
+        if column in KINDS:
+            return KINDS[(function - 101) % 3] == column
+        low, high = GROUPS.get(column, (101, 130))
+        return low <= function <= high
+
+    return float(np.mean([float(r["share"]) for r in rows if belongs(int(r["function"]))]))
+
+
+# What detection costs
+
+
+def run_detect(arguments: argparse.Namespace) -> None:
+    """Print, for noiseless functions, evaluations spent on detection and what changes."""
+    suite = uaos.suite("bbob", dimension=arguments.dim, instances=arguments.instances)
+    spent, better, worse, equal, noisy = [], 0, 0, 0, 0
+    for k, problem in enumerate(suite):
+        budget = arguments.budget * problem.dimension
+        with_it, without = (
+            uaos.minimize(problem, budget=budget, seed=1 + k, noise=noise, history=False)
+            for noise in ("auto", False)
+        )
+        noisy += with_it.fun_std is not None
+        repeats = _repeats(problem, budget, 1 + k)
+        spent.append(repeats / budget)
+        better += with_it.fun < without.fun
+        worse += with_it.fun > without.fun
+        equal += with_it.fun == without.fun
+    print(
+        f"{len(suite)} runs of {arguments.budget}·D: detection takes {np.mean(spent):.2%} of the "
+        f"evaluations (at most {np.max(spent):.2%}); called noisy: {noisy}; final value with it "
+        f"equal {equal}, better {better}, worse {worse}"
+    )
+
+
+def _repeats(problem: uaos.Problem, budget: int, seed: int) -> int:
+    """Return how many evaluations of a run are of points that had been evaluated before."""
+    from uaos.runs.evaluator import Evaluator
+    from uaos.runs.noise import NoiseMeter
+    from uaos.runs.run import Run
+
+    optimizer = uaos.Portfolio(problem.bounds, budget=budget, seed=seed, history=False)
+    with Evaluator(problem) as evaluator:
+        Run(optimizer, evaluator, noise=NoiseMeter()).complete()
+    return optimizer.repeats
+
+
+# Beside other libraries
+
+
+class Noisy:
+    """A function with noise, which counts its evaluations and knows its true value."""
+
+    def __init__(self, name: str, dimension: int, deviation: float, seed: int) -> None:
+        self.rng = np.random.default_rng([seed, dimension])
+        self.true = FUNCTIONS[name]
+        self.shift = self.rng.uniform(-2, 2, dimension)
+        # The noise is a share of the range of values over the box.
+        values = [self.value(x) for x in self.rng.uniform(-5, 5, (200, dimension))]
+        self.deviation = deviation * float(np.subtract(*np.percentile(values, [75, 25])))
+        self.dimension, self.evaluations = dimension, 0
+
+    def value(self, x: Iterable[float]) -> float:
+        """Return the value without noise."""
+        return float(self.true(np.asarray(x, float) - self.shift))
+
+    def __call__(self, x: Iterable[float]) -> float:
+        self.evaluations += 1
+        return self.value(x) + self.deviation * float(self.rng.standard_normal())
+
+
+def _ellipsoid(z: np.ndarray) -> float:
+    return float(np.sum(10 ** (3 * np.arange(len(z)) / max(1, len(z) - 1)) * z**2))
+
+
+def _rosenbrock(z: np.ndarray) -> float:
+    y = 0.5 * z + 1
+    return float(np.sum(100 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2))
+
+
+def _rastrigin(z: np.ndarray) -> float:
+    return float(np.sum(z**2 + 3 * (1 - np.cos(2 * np.pi * z))))
+
+
+def _absolute(z: np.ndarray) -> float:
+    return float(np.sum(np.abs(z)) + np.max(np.abs(z)))
+
+
+def _steps(z: np.ndarray) -> float:
+    return float(np.sum(np.floor(np.abs(z) * 2) / 2) + 0.01 * np.sum(z**2))
+
+
+FUNCTIONS: dict[str, Callable[[np.ndarray], float]] = {
+    "sphere": lambda z: float(np.sum(z**2)), "ellipsoid": _ellipsoid, "rosenbrock": _rosenbrock,
+    "rastrigin": _rastrigin, "absolute": _absolute, "steps": _steps,
+}  # fmt: skip
+
+Solver = Callable[[Noisy, int, int], Iterable[float]]
+
+
+def _uaos(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    return uaos.minimize(fun, [(-5, 5)] * fun.dimension, budget=budget, seed=seed).x
+
+
+def _uaos_false(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    box = [(-5, 5)] * fun.dimension
+    return uaos.minimize(fun, box, budget=budget, seed=seed, noise=False).x
+
+
+def _pycma(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    import cma
+
+    options = {"bounds": [-5, 5], "seed": seed + 1, "verbose": -9, "maxfevals": budget,
+               "tolstagnation": 0, "tolfun": 0, "tolflatfitness": 10**9}  # fmt: skip
+    strategy = cma.CMAEvolutionStrategy(fun.dimension * [0.0], 2.0, options)
+    handler = cma.NoiseHandler(fun.dimension)
+    while not strategy.stop() and fun.evaluations < budget:
+        X, values = strategy.ask_and_eval(fun, evaluations=handler.evaluations)
+        strategy.tell(X, values)
+        strategy.sigma *= handler(X, values, fun, strategy.ask)
+        strategy.countevals += handler.evaluations_just_done
+    return strategy.result.xfavorite
+
+
+def _nevergrad(name: str) -> Solver:
+    def solve(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+        import nevergrad
+
+        space = nevergrad.p.Array(shape=(fun.dimension,)).set_bounds(-5, 5)
+        space.random_state.seed(seed)
+        space.descriptors.deterministic_function = False
+        optimizer = nevergrad.optimizers.registry[name](space, budget=budget)
+        return optimizer.minimize(fun).value
+
+    return solve
+
+
+def _optuna(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    names = [f"x{i}" for i in range(fun.dimension)]
+    study.optimize(
+        lambda trial: fun([trial.suggest_float(name, -5, 5) for name in names]), n_trials=budget
+    )
+    return [study.best_params[name] for name in names]
+
+
+def _scipy(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    from scipy.optimize import differential_evolution
+
+    D = fun.dimension
+    return differential_evolution(
+        fun, [(-5, 5)] * D, rng=seed, tol=0, polish=False, maxiter=max(1, budget // (15 * D) - 1)
+    ).x
+
+
+def _nelder_mead(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    from scipy.optimize import minimize
+
+    return minimize(
+        fun, np.zeros(fun.dimension), method="Nelder-Mead", bounds=[(-5, 5)] * fun.dimension,
+        options={"maxfev": budget},
+    ).x  # fmt: skip
+
+
+SOLVERS: dict[str, Solver] = {
+    "uaos": _uaos, "uaos, noise=False": _uaos_false, "pycma, NoiseHandler": _pycma,
+    "nevergrad TBPSA": _nevergrad("TBPSA"), "nevergrad NGOpt": _nevergrad("NGOpt"),
+    "nevergrad OptimisticNoisyOnePlusOne": _nevergrad("OptimisticNoisyOnePlusOne"),
+    "Optuna TPE": _optuna, "SciPy differential_evolution": _scipy,
+    "SciPy Nelder-Mead": _nelder_mead,
+}  # fmt: skip
+
+
+def run_beside(arguments: argparse.Namespace) -> None:
+    """Run libraries on noisy functions, and append the true value of what each returns."""
+    new = not Path(arguments.out).exists()
+    with open(arguments.out, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(["solver", "function", "dimension", "noise", "seed", "value", "nfev"])
+        for solver in arguments.solvers or SOLVERS:
+            if solver == "Optuna TPE" and arguments.budget * arguments.dim > 1000:
+                continue  # takes minutes for a run
+            started = time.perf_counter()
+            for name in FUNCTIONS:
+                for noise in (0.01, 0.1):
+                    for seed in range(arguments.first, arguments.first + arguments.seeds):
+                        fun = Noisy(name, arguments.dim, noise, seed)
+                        with warnings.catch_warnings():
+                            warnings.simplefilter("ignore")
+                            x = SOLVERS[solver](fun, arguments.budget * arguments.dim, seed)
+                        value = fun.value(np.clip(x, -5, 5))
+                        row = [solver, name, arguments.dim, noise, seed, value, fun.evaluations]
+                        writer.writerow(row)
+            file.flush()
+            print(solver, f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
+
+
+def show_rank(arguments: argparse.Namespace) -> None:
+    """Print mean ranks by true value, and how often uaos is better."""
+    values: dict[tuple[str, ...], dict[str, float]] = {}
+    for r in read_rows(arguments.files):
+        key = (r["function"], r["dimension"], r["noise"], r["seed"])
+        values.setdefault(key, {})[r["solver"]] = float(r["value"])
+    solvers = [s for s in SOLVERS if all(s in runs for runs in values.values())]
+    print(f"{len(values)} problems: functions, noise and seeds")
+    print("| | mean rank | median value | uaos better, worse |\n|---|--:|--:|--:|")
+    table = np.array([[runs[s] for s in solvers] for runs in values.values()])
+    ranks = (table[:, :, None] > table[:, None, :]).sum(axis=2) + 0.5 * (
+        (table[:, :, None] == table[:, None, :]).sum(axis=2) - 1
+    )
+    first = table[:, solvers.index("uaos")]
+    for k in np.argsort(ranks.mean(axis=0)):
+        better, worse = int((first < table[:, k]).sum()), int((first > table[:, k]).sum())
+        print(
+            f"| {solvers[k]} | {1 + ranks[:, k].mean():.2f} | {np.median(table[:, k]):.3g} | "
+            f"{better}, {worse} |"
+        )
+
+
+# Calibration
+
+
+def run_calibrate(arguments: argparse.Namespace) -> None:
+    """Print how often the true value is within two standard errors of the estimate."""
+    print("| budget | runs | covered | mean of fun - true, in standard errors |\n|--:|--:|--:|--:|")
+    for budget in (100, 300, 1000):
+        within, errors = [], []
+        for seed in range(arguments.runs):
+            fun = Noisy(list(FUNCTIONS)[seed % len(FUNCTIONS)], 4, 0.1, seed)
+            result = uaos.minimize(
+                fun, [(-5, 5)] * 4, budget=budget, seed=seed, noise=True, history=False
+            )
+            error = (result.fun - fun.value(result.x)) / result.fun_std
+            within.append(abs(error) <= 2)
+            errors.append(error)
+        covered = np.mean(within)
+        print(
+            f"| {budget} | {len(within)} | {covered:.1%} | {np.median(errors):+.2f} |", flush=True
+        )
+
+
+# Credit
+
+
+def run_credit(arguments: argparse.Namespace) -> None:
+    """Print how often the best operator is chosen, by reward and scenario."""
+    from uaos.scenarios import UniformScenario, compare_methods
+    from uaos.scenarios.kinds import CauchyScenario, NoisyScenario
+    from uaos.scenarios.recipes import pursuit
+    from uaos.selection.components import components
+
+    base = pursuit(5)
+    methods = {}
+    for name in components("reward"):
+        try:
+            method = uaos.Method(
+                reward=name, quality="identity", probability=base.probability, scale_rewards=True
+            )
+            method.selector(5, seed=1, budget=100)
+        except Exception as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+            continue
+        methods[name] = method
+    columns = [
+        compare_methods(methods, kind(every=100, steps=500), repetitions=arguments.repetitions)
+        for kind in (UniformScenario, NoisyScenario, CauchyScenario)
+    ]
+    print("| reward | without noise | normal noise | Cauchy noise |\n|---|--:|--:|--:|")
+    rows = zip(*(column.summaries() for column in columns), strict=True)
+    for row in sorted(rows, key=lambda row: -row[1].share.mean):
+        print(f"| `{row[0].name}` | " + " | ".join(f"{r.share.mean:.3f}" for r in row) + " |")
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+        added = commands.add_parser(name)
+        added.set_defaults(run=run)
+        return added
+
+    coco = command("coco", run_coco)
+    coco.add_argument("out")
+    coco.add_argument("--dim", type=int, default=5)
+    coco.add_argument("--instances", default="6-10")
+    coco.add_argument("--budget", type=int, default=100)
+    coco.add_argument("--functions")
+    command("table", show_table).add_argument("files", nargs="+")
+    detect = command("detect", run_detect)
+    detect.add_argument("--dim", type=int, default=5)
+    detect.add_argument("--instances", default="6-10")
+    detect.add_argument("--budget", type=int, default=1000)
+    beside = command("beside", run_beside)
+    beside.add_argument("out")
+    beside.add_argument("--dim", type=int, default=5)
+    beside.add_argument("--budget", type=int, default=100)
+    beside.add_argument("--first", type=int, default=100)
+    beside.add_argument("--seeds", type=int, default=5)
+    beside.add_argument("--solvers", nargs="*")
+    command("rank", show_rank).add_argument("files", nargs="+")
+    command("calibrate", run_calibrate).add_argument("--runs", type=int, default=1000)
+    command("credit", run_credit).add_argument("--repetitions", type=int, default=100)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
