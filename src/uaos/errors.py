@@ -55,7 +55,7 @@ class Missing(UaosError, ValueError):
     """Something required is missing; the message says what."""
 
 
-class UnknownName(UaosError, LookupError):
+class UnknownName(UaosError, LookupError, ValueError):
     """A name does not exist; the message lists similar names, or all that exist if they are few.
 
     Parameters

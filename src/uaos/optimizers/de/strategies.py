@@ -2,7 +2,7 @@
 
 Notation: `x_i` the parent, `x_best` the best parent, `x_pbest` one of the
 `max(2, round(top_NP·NP))` best parents drawn afresh, `x_r1` .. `x_r5` parents drawn distinct and
-different from i, `x_arch` drawn from parents ∪ archive without i.
+different from i, `x_arch` drawn from parents ∪ archive without i (it may be x_r1).
 
 References: Storn and Price (1997) for the rand and best families; Zhang and Sanderson (2009), JADE,
 for curr-to-pbest and its archive. The choice of nine is that of Sharma, López-Ibáñez and Kazakov.

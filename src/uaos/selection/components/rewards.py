@@ -172,8 +172,8 @@ def column_sums(table: FloatArray) -> FloatArray:
 class SuccessRate(GenerationReward):
     """The share of applications that succeeded, generation by generation.
 
-    A generation in which the operator was not applied counts with n = 1, so that its share of
-    all successes keeps it alive; the noise is added once.
+    ⚑ A generation in which the operator was not applied counts with n = 1, where the paper divides
+    by 0, so that its share of all successes keeps it alive; the noise is added once.
 
     Equation
     --------
