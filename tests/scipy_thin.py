@@ -2,7 +2,7 @@
 
 python tests/scipy_thin.py
 
-The shim only renames arguments: no message, type of error, warning or result is changed, and tests
+The shim only renames arguments, and polishes by default as SciPy does: no message, type of error, warning or result is changed, and tests
 that look inside SciPy's solver count as failed.
 """
 
@@ -22,6 +22,7 @@ STRATEGIES = {"best1bin": "best/1", "rand1bin": "rand/1", "rand2bin": "rand/2",
 def differential_evolution(func, bounds, **arguments):
     """Call `uaos.minimize` with SciPy's arguments under their names here."""
     arguments.pop("updating", None)
+    arguments.setdefault("polish", True)  # as in SciPy
     init = arguments.pop("init", None)
     if init is not None and not isinstance(init, str):
         arguments.setdefault("x0", init)
