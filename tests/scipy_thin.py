@@ -2,8 +2,8 @@
 
 python tests/scipy_thin.py
 
-The shim only renames arguments, and polishes by default as SciPy does: no message, type of error, warning or result is changed, and tests
-that look inside SciPy's solver count as failed.
+The shim only renames arguments, and polishes by default as SciPy does: no message, type of error,
+warning or result is changed, and tests that look inside SciPy's solver do not count as passed.
 """
 
 import inspect
