@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from raising import raises
 
 import uaos
 from uaos.analysis import Results, compare
 from uaos.analysis.focus import focus_tests, has_repetitions
+from uaos.analysis.recommendation import recommend
 from uaos.analysis.sectioning import sections
-from uaos.errors import UnknownName
+from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments import Plan, run
 from uaos.problems import ackley, rastrigin, rosenbrock, sphere
 from uaos.statistics import stratified_rank_sum_test
@@ -78,3 +80,26 @@ def test_an_unknown_method_is_named(results):
     with pytest.raises(UnknownName) as raised:
         compare(results, focus="CMAES")
     assert "CMA-ES" in str(raised.value)
+
+
+def test_a_method_is_recommended_for_a_budget(results, tmp_path):
+    (section,) = sections(results)
+    late, early = recommend(section), recommend(section, 30)
+    assert late.method == "CMA-ES"
+    assert late.reason.startswith("CMA-ES reaches ")
+    assert early.budget == 30
+    assert early.budgets[-1] == late.budget == section.longest
+    shares = {r["method"]: r["share"] for r in late.table().records if r["budget"] == late.budget}
+    assert max(shares, key=shares.get) == "CMA-ES"
+    late.configuration().to_toml(tmp_path / "best.toml")
+    found = uaos.minimize(sphere, [(-5, 5)] * 2, method=tmp_path / "best.toml", budget=50, seed=1)
+    assert (
+        found.x.tolist()
+        == uaos.minimize(sphere, [(-5, 5)] * 2, method="CMA-ES", budget=50, seed=1).x.tolist()
+    )
+
+
+@pytest.mark.parametrize("budget", [0, -1, 1e9])
+def test_a_budget_beyond_the_runs_is_refused(results, budget):
+    with raises(InvalidParameter, name="budget"):
+        recommend(sections(results)[0], budget)

@@ -11,7 +11,18 @@ import typer
 from uaos.cli import app as _app
 
 #: The commands, each in the module of its name.
-COMMANDS = ("methods", "run", "bench", "compare", "plot", "report", "tune", "scenario", "study")
+COMMANDS = (
+    "methods",
+    "run",
+    "bench",
+    "compare",
+    "plot",
+    "report",
+    "tune",
+    "scenario",
+    "study",
+    "recommend",
+)
 
 
 def load_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
