@@ -325,6 +325,7 @@ def minimize(
     (True, True)
     """
     problem = _as_problem(fun, bounds, x0, options)
+    x0 = problem.x0 if x0 is None else x0
     values: dict[str, Any] = {**_DEFAULTS, **options}
     new_run = _run_class(values)
     limits = _Limits.checked(problem, budget, target, values)
@@ -368,7 +369,7 @@ def _as_problem(
                     name=name,
                     value=dict(options)[name],
                 )
-        return fun
+        return fun.renewed()
     if bounds is None and x0 is None:
         raise InvalidParameter(
             "bounds is missing; expected a pair (low, high) for each coordinate, or without bounds "

@@ -13,11 +13,13 @@ R = TypeVar("R")
 
 # fmt: off
 SuiteName = Annotated[str, typer.Option(
-    "--suite", metavar="NAME|FILE.py", help="Take the problems from bbob, or from a Python file.")]
+    "--suite", metavar="NAME|FILE.py",
+    help="Take the problems from bbob, bbob-constrained, bbob-mixint, bbob-largescale, bbob-noisy, "
+    "or a Python file.")]
 BbobFunctions = Annotated[str | None, typer.Option(
-    help='Choose BBOB functions, such as "1-5,8" (default: all 24).')]
+    help='Choose functions of a COCO suite, such as "1-5,8" (default: all).')]
 BbobDimension = Annotated[int | None, typer.Option(
-    help="Choose the BBOB dimension: 2, 3, 5, 10, 20 (default) or 40.")]
+    help="Choose the dimension of a COCO suite; BBOB has 2, 3, 5, 10, 20 (default) and 40.")]
 Overwrite = Annotated[bool, typer.Option(
     "--overwrite", help="Replace output files even if uaos did not write them.")]
 Seed = Annotated[int, typer.Option(help="Set the seed, so that the result can be reproduced.")]

@@ -167,8 +167,10 @@ def _optimize(
 ) -> bytes:
     # A copy: a custom operator may learn, and the next run in this process must not know.
     chosen = copy.deepcopy(configuration)
+    problem = problem.renewed()
     arguments = problem_arguments(problem, chosen)
-    optimizer = chosen.build(seed=unit.seed, budget=unit.budget, **arguments)
+    x0 = problem.space.reduced(problem.x0)
+    optimizer = chosen.build(seed=unit.seed, budget=unit.budget, x0=x0, **arguments)
     meter = None if problem.true is None else NoiseMeter()
     watch = _Watch(recorder) if meter is None else _NoisyWatch(recorder, problem, meter)
     with Evaluator(problem, strict=True) as evaluator:

@@ -26,6 +26,7 @@ from pathlib import Path
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.loading import load_file
 from uaos.problems import bbob as _bbob
+from uaos.problems import coco as _coco
 from uaos.problems.analytic import ackley, rastrigin, rosenbrock, sphere
 from uaos.problems.bbob import BBOB
 from uaos.problems.problem import Problem, Suite, suite_in
@@ -36,7 +37,7 @@ __all__ = [
     "rastrigin", "reference", "rosenbrock", "sphere", "suite", "titles",
 ]  # fmt: skip
 
-_BUILT_IN = {_bbob.NAME: _bbob.bbob_suite}
+_BUILT_IN = {_bbob.NAME: _bbob.bbob_suite, **_coco.MAKERS}
 
 
 def suite(
@@ -51,11 +52,12 @@ def suite(
     Parameters
     ----------
     name : str or path
-        "bbob", or a Python file that defines ``suite = uaos.Suite(...)`` or only `uaos.Problem`
-        objects.
+        "bbob", "bbob-constrained", "bbob-mixint", "bbob-largescale" or "bbob-noisy", or a Python
+        file that defines ``suite = uaos.Suite(...)`` or only `uaos.Problem` objects.
     dimension, functions, instances : optional
         The part of "bbob"; see `uaos.problems.bbob.bbob_suite`. By default 20-D, all functions and
-        the 312 test problems.
+        the 312 test problems. Of COCO's other suites, see `uaos.problems.coco.coco_suite`, by
+        default 20-D (80-D if large-scale), all functions and the instances 1 to 15.
 
     Returns
     -------
@@ -83,7 +85,7 @@ def suite(
     if part:
         option, value = next(iter(part.items()))
         raise InvalidParameter(
-            f'{option} is only for the suite "bbob"; choose problems of {name} by their names '
+            f"{option} is only for COCO's suites; choose problems of {name} by their names "
             "(--problems)",
             name=option,
             value=value,
@@ -93,6 +95,10 @@ def suite(
 
 def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Suite:
     """Return the problems of a built-in suite with these functions, dimensions and instances."""
+    if name in _coco.SUITES:
+        return _coco.suite_of(
+            name, [(int(f.removeprefix("f")), d, int(i or 0)) for f, d, i in keys]
+        )
     if name != _bbob.NAME:
         raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
     selected = Suite(
@@ -141,4 +147,6 @@ def titles(suite_name: str) -> Mapping[str, str]:
     >>> titles("bbob")["f8"]
     'Rosenbrock'
     """
+    if suite_name in _coco.SUITES:
+        return _coco.SUITES[suite_name].titles
     return _bbob.TITLES if suite_name == _bbob.NAME else {}

@@ -58,6 +58,8 @@ class Problem:
         The function without noise, called like `fun`, if `fun` is noisy and this is known.
         Benchmarks then judge the points that a method recommends by their true values; `optimum`
         is the smallest of those.
+    x0 : array_like, optional
+        A point from which runs start unless they are given another; needed for infinite bounds.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class Problem:
     fun: Callable[..., object]
     true: Callable[..., object] | None = None
     instance: int | None = None
+    x0: ArrayLike | None = None
     held_out: bool = False
     _module: str | None = None  # that of the suite file, if the problem came from one
 
@@ -115,6 +118,7 @@ class Problem:
         constraints: object = None,
         integrality: ArrayLike | None = None,
         true: Callable[..., object] | None = None,
+        x0: ArrayLike | None = None,
     ) -> None:
         for argument, function_of_point in (("fun", fun), ("true", true)):
             if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
@@ -146,6 +150,7 @@ class Problem:
             optimum=_optimum(optimum),
             vectorized=true_or_false(vectorized, "vectorized"),
             constraints=constraints,
+            x0=x0,
             fun=fun,
             true=true,
         )
@@ -168,6 +173,10 @@ class Problem:
         duplicate = object.__new__(type(self))
         duplicate._set(**{**vars(self), **attributes})
         return duplicate
+
+    def renewed(self) -> "Problem":
+        """Return the problem as at the start of a run, for functions that have a state."""
+        return self
 
     @property
     def low(self) -> FloatArray:
