@@ -298,3 +298,32 @@ def test_parents_are_evaluated_again(tmp_path):
         assert run.iterations == 0
     np.testing.assert_array_equal(de.ask(), again.ask())
     assert not np.array_equal(de.ask(), before)
+
+
+def test_leader_is_credited_by_estimates(tmp_path):
+    """A member with one lucky value does not lead: estimates of its candidates count."""
+    portfolio = uaos.Portfolio(
+        BOX, members=[uaos.Member("CMA-ES", cap=20), uaos.Member("mix", cap=20)], budget=5000,
+        seed=1, noisy=True,
+    )  # fmt: skip
+    while portfolio.evaluations < 400:
+        lucky = -50.0 if portfolio.members[portfolio._chosen].name == "mix" else 0.0
+        values = [sphere(x) for x in portfolio.ask()]
+        values[0] += lucky
+        portfolio.tell(values)
+    assert portfolio.rivals == 2
+    active = [portfolio.members[k].name for k in portfolio._searching]
+    portfolio.credit(np.array([1.0 if name == "CMA-ES" else 2.0 for name in active]))
+    for _ in range(5):
+        portfolio.tell([sphere(x) for x in portfolio.ask()])
+    portfolio.save(tmp_path / "run")
+    again = uaos.Portfolio.load(tmp_path / "run")
+    for run in (portfolio, again):
+        for _ in range(15):
+            run.tell([sphere(x) for x in run.ask()])
+    np.testing.assert_array_equal(portfolio.ask(), again.ask())
+    names = portfolio.operators
+    shares = dict(zip(names, portfolio.probabilities, strict=True))
+    assert shares["CMA-ES"] > 0.9
+    spent = dict(zip(names, portfolio.history.counts[-20:].sum(axis=0), strict=True))
+    assert spent["CMA-ES"] > 3 * spent["mix"]

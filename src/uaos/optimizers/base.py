@@ -381,6 +381,15 @@ class Optimizer(ABC):
         """Points that may be the best on average if values are noisy, (n, D), the first first."""
         return np.empty((0, self.dimension)) if self.best_x is None else self.best_x[None]
 
+    @property
+    def rivals(self) -> int:
+        """Number of searches in this run; the first candidates are those of each."""
+        return 1
+
+    def credit(self, estimates: FloatArray) -> None:
+        """Take in estimates of the first candidates, one of each search: means plus errors."""
+        return
+
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are.
 

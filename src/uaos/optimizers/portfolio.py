@@ -429,6 +429,9 @@ class Turns:
         # Outcomes for the selector: alternative, best value before, new values.
         self._outcomes: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
+        # Under noise, what members are credited with in place of their best values.
+        self.estimates: list[float] | None = None
+        self._credited: dict[int, float] = {}  # those that the selector has heard of
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Selector | None = None
 
@@ -462,6 +465,10 @@ class Turns:
         """Tell the selector what member `k`, whose best was `before`, has found."""
         if self.selector is None:
             return
+        if self.estimates is not None:
+            estimate = self.estimates[k] if np.isfinite(self.estimates[k]) else np.nan
+            before = self._credited.get(k, estimate)
+            values, self._credited[k] = np.full(len(values), estimate), estimate
         alternative, n = self.continuing.index(k), len(values)
         if not self.by_step:
             self.selector.learn(np.full(n, alternative), np.full(n, before), values)
@@ -477,8 +484,18 @@ class Turns:
             self._outcomes = []
 
     def best(self, k: int) -> float:
-        """Return the best value of member `k`, its least violation while nothing is feasible."""
+        """Return the best value of member `k`, its least violation while nothing is feasible.
+
+        Under noise it is the lowest estimate of its candidates, each evaluated several times:
+
+            b_k = min over candidates c of member k of (mean f(c) + s / √n_c)
+
+        with the deviation s of noise and n_c values at c. The lowest single value says who was
+        lucky, not who leads.
+        """
         searcher = self.searchers[k]
+        if self.estimates is not None and self.feasible:
+            return self.estimates[k]
         if self.feasible or not searcher.evaluations:
             return searcher.best_fitness
         return float(getattr(searcher, "best_violation", 0.0))
@@ -487,6 +504,13 @@ class Turns:
         """Start the selector anew: a feasible point was found, so that values are compared now."""
         self.feasible, self.selector = True, None
         self._left, self._outcomes = [0] * len(self.continuing), []
+
+    def credit(self, k: int, estimate: float) -> None:
+        """Credit member `k` with an estimate from now on, if it is its lowest."""
+        if self.estimates is None:  # from here on estimates are compared
+            self.estimates = [np.inf] * len(self.members)
+            self.compare_values()
+        self.estimates[k] = min(self.estimates[k], estimate)
 
     def shares(self, chosen: int) -> FloatArray:
         """Return the current target share of each member."""
@@ -529,12 +553,14 @@ class Turns:
         selector = None if self.selector is None else self.selector.state()
         heard = [list(outcome) for outcome in self._outcomes]
         state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
-        return {**state, "left": np.array(self._left), "heard": heard}
+        credit = {"estimates": self.estimates, "credited": list(self._credited.items())}
+        return {**state, **credit, "left": np.array(self._left), "heard": heard}
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
         self._turn, self.feasible, self.selector = state["turn"], state["feasible"], None
-        self._left = np.array(state["left"]).tolist()
+        self._left, self.estimates = np.array(state["left"]).tolist(), state["estimates"]
+        self._credited = {int(k): value for k, value in state["credited"]}
         self._outcomes = [(k, before, values) for k, before, values in state["heard"]]
         if state["selector"] is not None:
             self._start_selector().restore(state["selector"])
@@ -807,8 +833,27 @@ class Portfolio(Optimizer):
 
     @property
     def candidates(self) -> FloatArray:
-        """Those of the member that evaluated last, and the best point."""
-        return np.vstack([self.optimizers[self._chosen].candidates, super().candidates])
+        """The first one of each member, beginning with the active one, and further ones."""
+        each = [self.optimizers[k].candidates for k in self._searching]
+        further = [points[1:] for points in each]
+        return np.vstack([*(points[:1] for points in each), *further, super().candidates])
+
+    @property
+    def _searching(self) -> list[int]:
+        """Members that continue and have a point, the active one first."""
+        places = [self._chosen, *(k for k in self._turns.continuing if k != self._chosen)]
+        return [k for k in places if self.optimizers[k].best_x is not None]
+
+    @property
+    def rivals(self) -> int:
+        """Number of members that search."""
+        return len(self._searching)
+
+    def credit(self, estimates: FloatArray) -> None:
+        """Credit the members with estimates of their candidates; see :meth:`Turns.best`."""
+        if self.noisy and not self.constrained:
+            for k, estimate in zip(self._searching, estimates.tolist(), strict=True):
+                self._turns.credit(k, estimate)
 
     # The loop
 

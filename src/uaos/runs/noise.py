@@ -220,12 +220,14 @@ class NoiseMeter:
     # Candidates
 
     def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
-        """Evaluate the present candidate and the best of the earlier ones again."""
-        chosen = self.candidates[:1] + [PointEstimate(x) for x in optimizer.candidates[:1]]
+        """Evaluate the present candidate of each search and the best of the earlier ones again."""
+        newest = [PointEstimate(x) for x in optimizer.candidates[: optimizer.rivals]]
+        chosen = self.candidates[:1] + newest
         n = optimizer.evaluations
         each = min(max(LATER_REPEATS, int(FOLLOWING * n)), MOST_REPEATS)
         self._spend(optimizer, chosen, each, evaluate)
         self._keep(chosen)
+        optimizer.credit(np.array([estimate.bound(self.level) for estimate in newest]))
         self._judge(optimizer, typical_deviation(chosen), abs(chosen[-1].mean))
         self._note(optimizer)
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
