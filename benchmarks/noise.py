@@ -243,7 +243,7 @@ def _nevergrad(name: str) -> Solver:
 
         space = nevergrad.p.Array(shape=(fun.dimension,)).set_bounds(-5, 5)
         space.random_state.seed(seed)
-        space.descriptors.deterministic_function = False
+        space.function.deterministic = False
         optimizer = nevergrad.optimizers.registry[name](space, budget=budget)
         return optimizer.minimize(fun).value
 
