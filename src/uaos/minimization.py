@@ -23,6 +23,7 @@ from uaos.optimizers.de.operators import PoolMember
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.optimizers.de.rules import RateRule
 from uaos.optimizers.de.settings import Linear, Stagnation
+from uaos.problems.derivatives import GradientLike
 from uaos.problems.problem import ANONYMOUS, Problem
 from uaos.problems.space import BoundsLike, Box, StartLike, bounds_around, start_points
 from uaos.problems.variables import Space
@@ -107,6 +108,7 @@ class ProblemOptions(TypedDict, total=False):
     constraints: object
     integrality: ArrayLike | None
     scale: ArrayLike | None
+    jac: GradientLike
 
 
 class Options(ProblemOptions, RunOptions, total=False):
@@ -131,7 +133,7 @@ _INSTEAD = {
     "kwargs": "bind them to the function: functools.partial(fun, name=value)",
     "sigma0": 'pass method=uaos.Configuration("mine", optimizer="CMA-ES", '
     'settings={"sigma0": 0.3}), in units of the width of the bounds',
-    **dict.fromkeys(("jac", "hess", "hessp"), "omit it: only values of fun are used"),
+    **dict.fromkeys(("hess", "hessp"), "omit it: only values and gradients (jac) are used"),
     **dict.fromkeys(
         ("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls", "n_trials"), "use budget"
     ),
@@ -248,6 +250,11 @@ def minimize(
     scale : array_like of float, optional
         The length of a typical step from `x0`, a number or one for each coordinate; by default the
         width of the box, or 4 |x0| where that is infinite or more than 100 times |x0|.
+    jac : callable or bool, optional
+        The gradient, ``jac(x, *args)``, an array of length D (with `vectorized` of many points,
+        (n, D)), or True if `fun` returns a pair (value, gradient). Local members of the default
+        method, "BFGS" and "SQP" use it instead of differences; others ignore it. Its evaluations
+        are counted as `njev`, not as evaluations of `fun`.
     workers : int, Executor or map-like callable
         Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
         ``concurrent.futures.Executor``, or a function like ``map``.
@@ -384,6 +391,7 @@ def _as_problem(
             name="args",
             value=args,
         )
+    jac: GradientLike = options.get("jac")
     return Problem(
         WithArguments(fun, tuple(args)) if args and callable(fun) else fun,
         _with_scale(bounds_around(bounds, x0), options.get("scale")),
@@ -391,7 +399,16 @@ def _as_problem(
         vectorized=options.get("vectorized", False),
         constraints=options.get("constraints"),
         integrality=options.get("integrality"),
+        jac=_gradient_with(jac, tuple(args)),
     )
+
+
+def _gradient_with(jac: GradientLike, args: tuple[object, ...]) -> GradientLike:
+    """Return a gradient with its further arguments."""
+    if not args or isinstance(jac, bool) or not callable(jac):
+        return jac
+    function = jac
+    return lambda x: function(x, *args)
 
 
 def _run_class(values: dict[str, Any]) -> Callable[..., Run]:

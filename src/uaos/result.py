@@ -155,6 +155,10 @@ class Result(Mapping[str, Any]):
         The number of these values.
     jac : ndarray
         The gradient at `x`; only there if a polishing function found `x` and returned it.
+    njev : int
+        Evaluations of the gradient; only there if the problem has one.
+    residuals : ndarray
+        The residuals at `x`, after :func:`uaos.least_squares`.
     log : ndarray of int
         The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
         it gets the log as `schedule`.
@@ -183,6 +187,8 @@ class Result(Mapping[str, Any]):
     constr: list[FloatArray] | None = None
     constr_violation: float | None = None
     jac: FloatArray | None = None
+    njev: int | None = None
+    residuals: FloatArray | None = None
     fun_std: float | None = None
     fun_evaluations: int | None = None
     log: IntArray | None = None

@@ -330,6 +330,11 @@ class Optimizer(ABC):
         return False
 
     @property
+    def wants_gradients(self) -> bool:
+        """True if gradients at the points of the present batch would be of use."""
+        return False
+
+    @property
     def confirmed(self) -> bool:
         """True if independent starts have led to the best value."""
         return False

@@ -16,7 +16,9 @@ class Details:
     equalities : ndarray, shape (n, E), optional
         The values of E functions that are 0 where an equality is met exactly.
     gradients : ndarray, shape (n, D), optional
-        The gradients of the objective.
+        The gradients of the objective, NaN where one failed.
+    residuals : ndarray, shape (n, R), optional
+        Where the objective is half a sum of squares: what is squared.
 
     Examples
     --------
@@ -29,3 +31,4 @@ class Details:
     inequalities: FloatArray | None = None
     equalities: FloatArray | None = None
     gradients: FloatArray | None = None
+    residuals: FloatArray | None = None

@@ -986,6 +986,11 @@ class Portfolio(Optimizer):
         return f"no improvement for {idle}; not confirmed by a second search"
 
     @property
+    def wants_gradients(self) -> bool:
+        """True if the active member can use gradients."""
+        return self.optimizers[self._chosen].wants_gradients
+
+    @property
     def epsilon(self) -> float:
         """Epsilon of the active member."""
         return float(self.optimizers[self._chosen].epsilon)

@@ -12,6 +12,8 @@ _TOLERANCE = 1e-10
 _TO_BOUNDARY = 0.995
 # Shorter steps mean that rounding errors prevail.
 _LEAST_LENGTH = 1e-6
+# Bounds further away than this are ignored.
+_FAR = 1e8
 # An equality costs its square divided by twice this.
 _SOFTNESS = 1e-9
 
@@ -51,7 +53,7 @@ class PenaltyProgram(NamedTuple):
         """Return the solution d and the multipliers of the M constraints; None if that failed."""
         D, M = len(self.g), len(self.c)
         unit = max(float(np.abs(self.g).max(initial=0.0)), 1e-300)
-        below, above = np.isfinite(self.low), np.isfinite(self.high)
+        below, above = self.low > -_FAR, self.high < _FAR
         eye = np.eye(D)
         rows = np.vstack([self.A, eye[above], -eye[below]])
         offsets = np.concatenate([self.c, -self.high[above], self.low[below]])

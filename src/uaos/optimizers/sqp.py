@@ -115,9 +115,9 @@ class SQP(Optimizer):
     handles: ClassVar[tuple[str, ...]] = ("constraints",)
     state_names: ClassVar[tuple[str, ...]] = (
         "_phase", "_ended", "_independent", "_lowest", "_agreeing", "_elsewhere", "_runs", "_x",
-        "_f", "_c", "_equalities", "_gradient", "_jacobian", "_hessian", "_offsets", "_central",
-        "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties", "_errors",
-        "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
+        "_f", "_c", "_equalities", "_gradient", "_known", "_jacobian", "_hessian", "_offsets",
+        "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
+        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
         "_corrected", "_stalled", "_retrying", "_behind", "_updates",
     )  # fmt: skip
 
@@ -132,6 +132,11 @@ class SQP(Optimizer):
         self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
         self._x: FloatArray
         self._begin()
+
+    @property
+    def wants_gradients(self) -> bool:
+        """True except at the points of differences."""
+        return self._phase != "gradient"
 
     @property
     def epsilon(self) -> float:
@@ -164,6 +169,7 @@ class SQP(Optimizer):
         self._f = float("nan")
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
+        self._known = np.zeros(0)  # the gradient at the present point, if it was told
         self._hessian = np.eye(D)
         self._offsets = np.zeros((0, D))
         self._central = False
@@ -188,6 +194,7 @@ class SQP(Optimizer):
         self._ended = True
         if not self._independent or self._violated(self._c).max(initial=0.0) > _MET:
             return
+        self._settle(self._f)
         difference = self._f - self._lowest
         tolerance = _SAME * max(1.0, abs(self._f))
         if not difference > tolerance:
@@ -248,6 +255,7 @@ class SQP(Optimizer):
 
     def _learn_start(self, values: FloatArray, constraints: FloatArray) -> None:
         self._f, self._c = float(values[0]), constraints[0]
+        self._known = self._told_gradient()
         M = len(self._c)
         usable = np.isfinite(self._c).all() and (M > 0 or np.isfinite(self._f))
         if not usable:
@@ -256,9 +264,23 @@ class SQP(Optimizer):
         self._multipliers, self._penalties = np.zeros(M), np.zeros(M)
         self._errors = np.zeros(M)
         self._jacobian = np.zeros((M, self.dimension))
-        self._phase = "gradient"
+        self._differentiate()
 
     # Derivatives. Everything is in units of the scale.
+
+    def _told_gradient(self) -> FloatArray:
+        """Return the gradient that was told with the point, in units of the scale, or nothing."""
+        if self.details is None or self.details.gradients is None:
+            return np.zeros(0)
+        gradient: FloatArray = self.details.gradients[0] * self._scale
+        return gradient if np.isfinite(gradient).all() else np.zeros(0)
+
+    def _differentiate(self) -> None:
+        """Go on with the gradient, which takes differences unless all of it is known."""
+        self._phase = "gradient"
+        if len(self._known) and not len(self._c):
+            self._gradient, self._jacobian = self._known, np.zeros((0, self.dimension))
+            self._use_gradient()
 
     def _noise(self) -> float:
         """Return the size of rounding errors in the objective near the present point."""
@@ -296,6 +318,12 @@ class SQP(Optimizer):
             return  # cut to the budget
         derivatives = self._derivatives(np.column_stack([values, constraints]))
         self._gradient, self._jacobian = derivatives[:, 0], derivatives[:, 1:].T.copy()
+        if len(self._known):
+            self._gradient = self._known
+        self._use_gradient()
+
+    def _use_gradient(self) -> None:
+        """Update the model, and choose the next step."""
         if self._old_x is None:
             length = float(np.linalg.norm(self._gradient))
             self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, 1e-12)
@@ -487,7 +515,8 @@ class SQP(Optimizer):
             return
         self._retrying = False
         self._central = False
-        self._phase = "gradient"
+        self._known = self._told_gradient()
+        self._differentiate()
 
     def _no_progress(self) -> None:
         """Try again with central differences; if that was tried, the run has ended."""
@@ -495,7 +524,7 @@ class SQP(Optimizer):
             self._spread = _COARSE[_COARSE.index(self._spread) + 1]
             self._phase = "gradient"
             return
-        if self._retrying:
+        if self._retrying or (len(self._known) and not len(self._c)):
             self._end()
             return
         self._retrying = True

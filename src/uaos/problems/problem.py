@@ -14,6 +14,7 @@ from uaos.checks import as_float, printable_name, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
 from uaos.problems.constraints import as_constraints
+from uaos.problems.derivatives import GradientLike, split_gradient
 from uaos.problems.named import ByName, constraints_by_name
 from uaos.problems.space import BoundsLike, FreeSpace
 
@@ -60,6 +61,9 @@ class Problem:
         is the smallest of those.
     x0 : array_like, optional
         A point from which runs start unless they are given another; needed for infinite bounds.
+    jac : callable or bool, optional
+        The gradient, a function of a point that returns D numbers (with `vectorized` of many points
+        that returns (n, D)), or True if `fun` returns a pair (value, gradient).
 
     Attributes
     ----------
@@ -100,6 +104,7 @@ class Problem:
     constraints: object
     fun: Callable[..., object]
     true: Callable[..., object] | None = None
+    jac: Callable[..., ArrayLike] | None = None
     instance: int | None = None
     x0: ArrayLike | None = None
     held_out: bool = False
@@ -119,6 +124,7 @@ class Problem:
         integrality: ArrayLike | None = None,
         true: Callable[..., object] | None = None,
         x0: ArrayLike | None = None,
+        jac: GradientLike = None,
     ) -> None:
         for argument, function_of_point in (("fun", fun), ("true", true)):
             if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
@@ -137,7 +143,13 @@ class Problem:
                 )
         as_constraints(constraints)  # which checks them
         space = FreeSpace(bounds, integrality)
+        fun, gradient = split_gradient(fun, jac, bool(vectorized))
         if space.names is not None:
+            if gradient is not None:
+                raise InvalidParameter(
+                    "jac is for functions of an array; omit it with named variables",
+                    name="jac", value=jac,
+                )  # fmt: skip
             fun = ByName(fun, space.names, bool(vectorized))
             true = None if true is None else ByName(true, space.names, bool(vectorized))
             constraints = constraints_by_name(constraints, space.names, bool(vectorized))
@@ -153,6 +165,7 @@ class Problem:
             x0=x0,
             fun=fun,
             true=true,
+            jac=gradient,
         )
 
     def _set(self, **attributes: object) -> None:
@@ -243,6 +256,10 @@ class Problem:
         copies = points.copy()
         returned = fun(copies) if self.vectorized else [fun(x) for x in copies]
         return self.values(returned, len(points), strict=True)
+
+    def residuals(self, returned: object, n: int) -> FloatArray | None:
+        """Return what the function returned as residuals, (n, R); None if it returns values."""
+        return None
 
     def values(self, returned: object, n: int, *, strict: bool) -> FloatArray:
         """Return what the function returned for n points as n numbers.

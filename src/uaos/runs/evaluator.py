@@ -12,6 +12,7 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.details import Details
 from uaos.problems.constraints import Constraints
+from uaos.problems.derivatives import checked_gradients
 from uaos.problems.problem import Problem
 from uaos.runs.callers import (
     AllAtOnce,
@@ -85,6 +86,10 @@ class Evaluator:
         self.problem, self.space = problem, problem.space
         tolerate = on_error == "fail"
         self._strict = self._checked_none = strict
+        self._tolerate = tolerate
+        self._residuals: FloatArray | None = None  # of the last batch
+        #: Gradients evaluated so far.
+        self.gradient_evaluations = 0
         self._objective = _objective_caller(problem, workers, tolerate)
         self._constraints = Constraints(
             problem.constraints, vectorized=problem.vectorized, tolerate=tolerate
@@ -104,7 +109,7 @@ class Evaluator:
             self._constraint_workers.close()
 
     def __call__(
-        self, points: FloatArray, epsilon: float = 0.0
+        self, points: FloatArray, epsilon: float = 0.0, gradients: bool = False
     ) -> tuple[FloatArray, FloatArray | None, Details | None]:
         """Return the values of points and, under constraints, their violations and details.
 
@@ -116,6 +121,8 @@ class Evaluator:
             How large a violation may be for the optimizer to need the value; the values of other
             points are NaN. With inf, the function is called wherever the constraints are defined;
             where they are violated, its exceptions count as failed evaluations.
+        gradients : bool
+            Whether the optimizer can use gradients; they are evaluated if the problem has them.
 
         Raises
         ------
@@ -124,14 +131,39 @@ class Evaluator:
         """
         full = self.space.full(points)
         if not self.constrained:
-            return self._values(full), None, None
+            values = self._values(full)
+            slopes = self._gradients(full, values) if gradients else None
+            if slopes is None and self._residuals is None:
+                return values, None, None
+            return values, None, Details(gradients=slopes, residuals=self._residuals)
         constraints = self._constraint_values(full)
         if constraints is None:
             return np.full(len(full), np.nan), np.full(len(full), np.inf), None
         violations = self._constraints.violations(constraints)
         inequalities, equalities = self._constraints.parts(constraints)
         values = self._values_where_needed(full, violations, epsilon)
-        return values, violations, Details(inequalities, equalities)
+        slopes = self._gradients(full, values) if gradients else None
+        return values, violations, Details(inequalities, equalities, slopes)
+
+    def _gradients(self, full: FloatArray, values: FloatArray) -> FloatArray | None:
+        """Return the gradients by the free coordinates, NaN where there is no value."""
+        jac = self.problem.jac
+        if jac is None:
+            return None
+        rows = np.flatnonzero(np.isfinite(values))
+        slopes = np.full(full.shape, np.nan)
+        if len(rows):
+            copies = full[rows].copy()
+            try:
+                returned = jac(copies) if self.problem.vectorized else [jac(x) for x in copies]
+            except Exception:
+                if not self._tolerate:
+                    raise
+                returned = np.full(copies.shape, np.nan)
+            slopes[rows] = checked_gradients(returned, len(rows), full.shape[1])
+            self.gradient_evaluations += len(rows)
+        free: FloatArray = slopes[:, self.space.free]
+        return free
 
     def _values_where_needed(
         self, full: FloatArray, violations: FloatArray, epsilon: float
@@ -234,6 +266,7 @@ class Evaluator:
         if not self._checked_none:
             self._checked_none = True
             _warn_of_none(returned)
+        self._residuals = self.problem.residuals(returned, len(full))
         return self.problem.values(returned, len(full), strict=self._strict)
 
     def _number(self, value: object) -> float:

@@ -131,7 +131,9 @@ class Run:
 
     def _evaluate(self, points: FloatArray) -> tuple[FloatArray, FloatArray | None, Details | None]:
         self._pending = points
-        values, violations, details = self.evaluator(points, self.optimizer.epsilon)
+        values, violations, details = self.evaluator(
+            points, self.optimizer.epsilon, self.optimizer.wants_gradients
+        )
         self._pending = None
         for observer in self.observers:
             observer.evaluated(self.optimizer, values, violations)
@@ -301,6 +303,8 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
         ending = ending if feasible else ending.at_infeasible_point(maxcv)
         if result.fun_evaluations is not None:
             ending = ending.of_noisy_function(result.fun_evaluations)
+    if evaluator.problem.jac is not None:
+        result = dataclasses.replace(result, njev=evaluator.gradient_evaluations)
     return dataclasses.replace(
         result, success=ending.success, status=int(ending.status), message=ending.message
     )

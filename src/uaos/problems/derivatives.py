@@ -1,0 +1,90 @@
+"""Gradients of objectives, as users give them."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uaos.arrays import FloatArray
+from uaos.errors import InvalidFeedback, InvalidParameter
+
+#: A gradient: a function of a point, or True if the objective returns (value, gradient).
+GradientLike = Callable[..., ArrayLike] | bool | None
+
+
+class ValueAndGradient:
+    """An objective that returns both, split in two: called, it returns the value.
+
+    The gradient at the last point is remembered, so that asking for it there costs no call.
+
+    Parameters
+    ----------
+    function : callable
+        Returns a value and a gradient.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._function = function
+        self._last: tuple[bytes, ArrayLike] | None = None
+
+    def __call__(self, x: FloatArray) -> object:
+        """Return the value."""
+        key = x.tobytes()
+        returned = self._function(x)
+        if not (isinstance(returned, Sequence) and len(returned) == 2):
+            raise InvalidFeedback(
+                f"fun returned {repr(returned)[:100]}; expected (value, gradient), as jac is True"
+            )
+        value, gradient = returned
+        self._last = key, gradient
+        return value
+
+    def gradient(self, x: FloatArray) -> ArrayLike:
+        """Return the gradient."""
+        key = x.tobytes()
+        if self._last is None or self._last[0] != key:
+            self(x)
+        assert self._last is not None
+        return self._last[1]
+
+
+def split_gradient(
+    fun: Callable[..., object], jac: GradientLike, vectorized: bool
+) -> tuple[Callable[..., object], Callable[..., ArrayLike] | None]:
+    """Return the objective and its gradient, or None.
+
+    Raises
+    ------
+    InvalidParameter
+        If `jac` is neither a function, True, False nor None, or True for a vectorized function.
+    """
+    if jac is None or jac is False:
+        return fun, None
+    if jac is True and not vectorized:
+        both = ValueAndGradient(fun)
+        return both, both.gradient
+    if jac is True or not callable(jac):
+        expected = "a function of a point that returns the gradient"
+        expected += "" if vectorized else ", or True if fun returns (value, gradient)"
+        raise InvalidParameter(f"jac is {jac!r}; expected {expected}", name="jac", value=jac)
+    return fun, jac
+
+
+def checked_gradients(returned: object, n: int, dimension: int) -> FloatArray:
+    """Return gradients as an array (n, D).
+
+    Raises
+    ------
+    InvalidFeedback
+        If they are not n times D real numbers.
+    """
+    try:
+        gradients = np.array(returned, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidFeedback(f"jac must return real numbers: {error}") from None
+    if gradients.size != n * dimension:
+        raise InvalidFeedback(
+            f"jac returned shape {gradients.shape[1:]}; expected ({dimension},), one derivative "
+            "for each coordinate"
+        )
+    return gradients.reshape(n, dimension)
