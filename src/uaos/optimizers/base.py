@@ -664,6 +664,13 @@ class Optimizer(ABC):
             self.best_x, self.best_fitness = self._rounded(points[k]), f
             self.best_violation = v
 
+    def _told_gradient(self) -> FloatArray | None:
+        """Return the gradient at the first point of the batch, if it was told and is finite."""
+        if self.details is None or self.details.gradients is None:
+            return None
+        gradient: FloatArray = self.details.gradients[0]
+        return gradient if np.isfinite(gradient).all() else None
+
     def _settle(self, value: float) -> None:
         """Note that a run has converged to an optimum with this value."""
         self.settled = sorted([*self.settled, value])[:2]

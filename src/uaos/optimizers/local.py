@@ -301,11 +301,9 @@ class LocalSearch(Optimizer):
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     state_names: ClassVar[tuple[str, ...]] = (
         "_phase", "_first_step", "_ended", "_runs", "_width", "_x", "_f", "_gradient", "_hessian",
-        "_offsets",
-        "_directions", "_inner", "_central",
-        "_old_x", "_old_gradient", "_direction", "_length", "_trials", "_trial_x", "_trial_f",
-        "_trial_length", "_stalled", "_steps", "_next_central", "_retrying",
-        "_behind", "_steepness",
+        "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
+        "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient", "_trial_length",
+        "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
     )  # fmt: skip
 
     settings: LocalSettings
@@ -362,6 +360,7 @@ class LocalSearch(Optimizer):
         self._trials = 0
         self._trial_x: FloatArray | None = None
         self._trial_f = float("nan")
+        self._trial_gradient: FloatArray | None = None
         self._trial_length = 0.0
         self._stalled = 0
         self._steps = 0
@@ -414,6 +413,24 @@ class LocalSearch(Optimizer):
         self._f = float(values[0])
         self._phase = "gradient"
         self._central = True
+        gradient = self._told_gradient()
+        if gradient is not None:
+            self._take_gradient(gradient)
+
+    @property
+    def wants_gradients(self) -> bool:
+        """True except at the points of differences."""
+        return self._phase != "gradient"
+
+    def _take_gradient(self, gradient: FloatArray) -> None:
+        """Go on with a gradient that was told, without differences."""
+        self._gradient = gradient.copy()
+        if self._old_x is None or self._old_gradient is None:
+            self._reset_model(None)
+        else:
+            self._update_model(self._x - self._old_x, self._gradient - self._old_gradient)
+        self._old_x, self._old_gradient = self._x.copy(), self._gradient.copy()
+        self._choose_direction()
 
     # Gradient
 
@@ -635,6 +652,7 @@ class LocalSearch(Optimizer):
         if better and enough:
             first = self._trial_x is None
             self._trial_x, self._trial_f, self._trial_length = x.copy(), f, self._length
+            self._trial_gradient = self._told_gradient()
             if vertex > 1.5 and self._trials < _MAX_TRIALS:
                 self._length *= min(vertex, 4.0)
                 if not np.array_equal(self._inside(self._x + self._length * self._direction), x):
@@ -669,6 +687,8 @@ class LocalSearch(Optimizer):
             self._next_central += (self._next_central + 1) // 2
         self._retrying = False
         self._phase = "gradient"
+        if self._trial_gradient is not None:
+            self._take_gradient(self._trial_gradient)
 
     def _end_settled(self) -> None:
         """End the run at a point from which no direction leads down."""

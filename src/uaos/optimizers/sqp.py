@@ -169,7 +169,7 @@ class SQP(Optimizer):
         self._f = float("nan")
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
-        self._known = np.zeros(0)  # the gradient at the present point, if it was told
+        self._known: FloatArray | None = None  # the gradient at the present point, if it was told
         self._hessian = np.eye(D)
         self._offsets = np.zeros((0, D))
         self._central = False
@@ -255,7 +255,6 @@ class SQP(Optimizer):
 
     def _learn_start(self, values: FloatArray, constraints: FloatArray) -> None:
         self._f, self._c = float(values[0]), constraints[0]
-        self._known = self._told_gradient()
         M = len(self._c)
         usable = np.isfinite(self._c).all() and (M > 0 or np.isfinite(self._f))
         if not usable:
@@ -268,17 +267,12 @@ class SQP(Optimizer):
 
     # Derivatives. Everything is in units of the scale.
 
-    def _told_gradient(self) -> FloatArray:
-        """Return the gradient that was told with the point, in units of the scale, or nothing."""
-        if self.details is None or self.details.gradients is None:
-            return np.zeros(0)
-        gradient: FloatArray = self.details.gradients[0] * self._scale
-        return gradient if np.isfinite(gradient).all() else np.zeros(0)
-
     def _differentiate(self) -> None:
         """Go on with the gradient, which takes differences unless all of it is known."""
         self._phase = "gradient"
-        if len(self._known) and not len(self._c):
+        told = self._told_gradient()
+        self._known = None if told is None else told * self._scale
+        if self._known is not None and not len(self._c):
             self._gradient, self._jacobian = self._known, np.zeros((0, self.dimension))
             self._use_gradient()
 
@@ -318,7 +312,7 @@ class SQP(Optimizer):
             return  # cut to the budget
         derivatives = self._derivatives(np.column_stack([values, constraints]))
         self._gradient, self._jacobian = derivatives[:, 0], derivatives[:, 1:].T.copy()
-        if len(self._known):
+        if self._known is not None:
             self._gradient = self._known
         self._use_gradient()
 
@@ -515,7 +509,6 @@ class SQP(Optimizer):
             return
         self._retrying = False
         self._central = False
-        self._known = self._told_gradient()
         self._differentiate()
 
     def _no_progress(self) -> None:
@@ -524,7 +517,7 @@ class SQP(Optimizer):
             self._spread = _COARSE[_COARSE.index(self._spread) + 1]
             self._phase = "gradient"
             return
-        if self._retrying or (len(self._known) and not len(self._c)):
+        if self._retrying or (self._known is not None and not len(self._c)):
             self._end()
             return
         self._retrying = True
