@@ -39,7 +39,7 @@ LAYERS = (
     {"tuning"},
     {"analysis"},
     {"reporting"},
-    {"adapters", "scenarios", "study", "minimization", "maximization"},
+    {"adapters", "scenarios", "study", "minimization", "maximization", "fitting"},
 )
 # What draws itself imports the drawing when it does.
 LAZY = {"history": {"runs"}}

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from uaos.errors import UaosError
+from uaos.fitting import least_squares
 from uaos.history import History
 from uaos.maximization import maximize
 from uaos.minimization import minimize
@@ -23,6 +24,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.coordinate import CoordinateSearch
 from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.least_squares import LM
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
@@ -56,13 +58,13 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "CMAES", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
+    "CMAES", "LM", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
     "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
     "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",
     "Selector", "Space", "Study", "SuccessReward", "Suite", "SurrogateSearch", "UaosError",
-    "WindowReward", "choice", "components", "configuration", "integer", "maximize", "method",
-    "methods", "minimize", "product", "real", "register", "suite",
+    "WindowReward", "choice", "components", "configuration", "integer", "least_squares", "maximize",
+    "method", "methods", "minimize", "product", "real", "register", "suite",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ SETTINGS = {
     "EA4eig": {"popsize": 20},
     "GP": {},
     "L-SRTDE": {"popsize": 20, "restart": "stagnation"},
+    "LM": {},
     "MOS-DE": {},
     "SQP": {},
     "STEP": {"points": 60},

@@ -305,13 +305,30 @@ CONSTRAINED_KINDS = (
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
 )  # fmt: skip
 
+_LM = Seat("LM", share=0.5, cap=300, finish_share=0.1, finish_cap=20, restarts=True)
+
+#: The same for sums of squares whose residuals are known.
+RESIDUAL_KINDS = (
+    #    least  kappa  first    then                   large
+    Kind(     0, 20.0, (),      (Seat("LM"),),         (Seat("LM"),)),
+    Kind(   500, 20.0, (_LM,),  (_CMA_SHARE, _DE_2D),  (_DE_2D,)),
+    Kind( 3_000, 20.0, (_LM,),  (_CMA_SHARE, _DE_5D),  (_DE_5D,)),
+)  # fmt: skip
+
 
 def kind_of(
-    dimension: int, budget: int | None, *, noisy: bool = False, constrained: bool = False
+    dimension: int,
+    budget: int | None,
+    *,
+    noisy: bool = False,
+    constrained: bool = False,
+    residuals: bool = False,
 ) -> Kind:
     """Return the row of :data:`KINDS`, or its like, for a dimension and a budget."""
     evaluations = _per_variable(dimension, budget)
     kinds = NOISY_KINDS if noisy else CONSTRAINED_KINDS if constrained else KINDS
+    if residuals and not noisy:
+        kinds = RESIDUAL_KINDS
     return [kind for kind in kinds if kind.least <= evaluations][-1]
 
 
@@ -321,7 +338,12 @@ def _per_variable(dimension: int, budget: int | None) -> float:
 
 
 def default_members(
-    dimension: int, budget: int | None, *, noisy: bool = False, constrained: bool = False
+    dimension: int,
+    budget: int | None,
+    *,
+    noisy: bool = False,
+    constrained: bool = False,
+    residuals: bool = False,
 ) -> tuple[Member, ...]:
     """Return the members for a dimension and a budget, according to :data:`KINDS`.
 
@@ -335,12 +357,14 @@ def default_members(
         Whether noise hides the differences between points.
     constrained : bool
         Whether there are constraints, and no integers.
+    residuals : bool
+        Whether the residuals of a sum of squares are told.
 
     Returns
     -------
     tuple of Member
     """
-    kind = kind_of(dimension, budget, noisy=noisy, constrained=constrained)
+    kind = kind_of(dimension, budget, noisy=noisy, constrained=constrained, residuals=residuals)
     seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 

@@ -16,7 +16,7 @@ _EPSILON = float(np.finfo(float).eps)
 # The first differences, as a share of the scale, and the least ones, as a share of the coordinate.
 _FIRST_STEP, _LEAST_STEP = 1e-2, 1e-10
 # Differences are at least this share of the last step, which shows the shape of rough functions.
-_SHARE = 0.1
+_SHARE = 0.02
 # Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
 _COARSE = (0.1, 0.01, 0.0)
 # The first step is about this long, as a share of the scale.
@@ -72,7 +72,7 @@ class SQP(Optimizer):
     a value at infeasible points, too; where it has none, only violations are reduced.
 
     A run has converged if the model promises no gain beyond rounding errors, with central
-    differences, too. Differences are at least a tenth of the last step, and in every second run
+    differences, too. Differences are at least 2 % of the last step, and in every second run
     they start with a tenth of the scale: that sees through roughness and small local optima.
 
     Parameters

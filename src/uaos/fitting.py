@@ -1,0 +1,97 @@
+"""Least squares in one call."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uaos.errors import InvalidParameter
+from uaos.minimization import RunOptions, Seed, minimize
+from uaos.optimizers.catalogue import ConfigurationLike
+from uaos.optimizers.configuration import Configuration
+from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
+from uaos.optimizers.portfolio import default_members
+from uaos.problems.problem import ANONYMOUS
+from uaos.problems.residuals import ResidualProblem
+from uaos.problems.space import BoundsLike, bounds_around
+from uaos.result import Result
+from uaos.runs.callers import WithArguments
+
+
+def least_squares(
+    residuals: Callable[..., ArrayLike],
+    x0: ArrayLike,
+    bounds: BoundsLike | None = None,
+    *,
+    method: ConfigurationLike | None = None,
+    budget: int | None = None,
+    seed: Seed = None,
+    target: float | None = None,
+    args: Sequence[object] = (),
+    **options: Unpack[RunOptions],
+) -> Result:
+    """Minimize half the sum of squared residuals.
+
+    Parameters
+    ----------
+    residuals : callable
+        ``residuals(x, *args)`` returns an array of R numbers, the same R at each point. NaN is a
+        failed evaluation.
+    x0 : array_like
+        The point to start from, or several, (m, D).
+    bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds, optional
+        The box; None for no bounds.
+    method : str, path, Method or Configuration, optional
+        None is the default: Levenberg-Marquardt with restarts, then CMA-ES and differential
+        evolution, which look for other basins. "LM" is the first alone, a local solver. All
+        methods of :func:`uaos.minimize` work, but do not see single residuals.
+    budget, seed, target
+        As in :func:`uaos.minimize`; the target is one of half the sum of squares.
+    args : sequence
+        Further arguments of `residuals`.
+    **options
+        Those of :func:`uaos.minimize` that do not describe the problem: `workers`, `callback`,
+        `max_time`, ….
+
+    Returns
+    -------
+    Result
+        As that of :func:`uaos.minimize`: `fun` is half the sum of squares (SciPy's `cost`). Also
+        `residuals`, those at `x`, for which the function is called once more.
+
+    Raises
+    ------
+    InvalidParameter
+        If an argument is not what it should be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uaos
+    >>> t = np.linspace(0, 10, 50)
+    >>> decay = lambda p: p[0] * np.exp(-p[1] * t) - 3 * np.exp(-1.3 * t)
+    >>> result = uaos.least_squares(decay, x0=[1, 1], bounds=[(0, 1e4), (0, 1e4)], seed=1)
+    >>> result.x.round(6).tolist(), result.success
+    ([3.0, 1.3], True)
+    """
+    if not callable(residuals):
+        raise InvalidParameter(
+            f"residuals is {residuals!r}; expected a function of a point", name="residuals",
+            value=residuals,
+        )  # fmt: skip
+    function = WithArguments(residuals, tuple(args)) if args else residuals
+    problem = ResidualProblem(function, bounds_around(bounds, x0), name=ANONYMOUS)
+    if method is None:
+        D = max(1, problem.space.dimension)
+        members = default_members(D, budget or DEFAULT_BUDGET * D, residuals=True)
+        chosen = {"members": members}
+        method = Configuration("least squares", optimizer="portfolio", settings=chosen)
+    result = minimize(
+        problem, method=method, budget=budget, seed=seed, x0=x0, target=target, **options
+    )
+    if result.x is None:
+        return result
+    at_best = np.atleast_1d(np.asarray(function(result.x.copy()), float)).ravel()
+    return dataclasses.replace(result, residuals=at_best)

@@ -1,0 +1,243 @@
+"""Levenberg-Marquardt: nonlinear least squares with finite differences inside the box."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.history import History
+from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.quadratic import PenaltyProgram
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice
+
+_EPSILON = float(np.finfo(float).eps)
+# Differences, as a share of a coordinate, or of this share of the scale if that is more.
+_DIFFERENCE, _LEAST_SIZE = 1e-7, 1e-4
+# The first damping, as a share of the curvatures.
+_FIRST_DAMPING = 1e-3
+# Steps that are tried in a row before a run ends.
+_MAX_TRIALS = 15
+# A run has converged once the model promises a smaller share of the value than this.
+_PRECISION = 1e-13
+# Runs whose values differ by less than this share, or this share of where they began, agree.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class LeastSquaresSettings(OptimizerSettings):
+    """Settings of Levenberg-Marquardt. Passed to :class:`uaos.optimizers.least_squares.LM`.
+
+    Parameters
+    ----------
+    restarts : bool
+        Whether to restart when a run has ended. If not, `done` is true from then on.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+    """
+
+    title: ClassVar[str] = "LM"
+
+    restarts: bool = choice(
+        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
+    )
+
+
+@register
+class LM(Optimizer):
+    """Levenberg-Marquardt for least squares, with finite differences, bounds and restarts.
+
+    The value is half the sum of squared residuals, which `tell` gets in its details. A step
+    minimizes the linear model of the residuals plus a damping term inside the box. The points of
+    the differences are one batch. Where no residuals are told, the value is the only residual.
+
+    Parameters
+    ----------
+    bounds, seed, budget, target, x0, history
+        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        points of `x0` in turn, the others from random points.
+    settings, restarts
+        See :class:`LeastSquaresSettings`.
+
+    Raises
+    ------
+    InvalidParameter
+        If a setting is out of range.
+
+    References
+    ----------
+    Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapter 10. Nielsen, H. B. (1999),
+    "Damping parameter in Marquardt's method", Technical University of Denmark.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import uaos
+    >>> t = np.linspace(0, 5, 20)
+    >>> decay = lambda p: p[0] * np.exp(-p[1] * t) - 3 * np.exp(-1.3 * t)
+    >>> result = uaos.least_squares(decay, x0=[1, 1], seed=1)
+    >>> result.x.round(6).tolist(), result.success
+    ([3.0, 1.3], True)
+    """
+
+    name: ClassVar[str] = "LM"
+    settings_class: ClassVar[type[OptimizerSettings]] = LeastSquaresSettings
+    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_phase", "_ended", "_runs", "_x", "_f", "_residuals", "_jacobian", "_damping", "_growth",
+        "_offsets", "_step", "_promise", "_trials", "_lowest", "_agreeing", "_elsewhere",
+    )  # fmt: skip
+
+    settings: LeastSquaresSettings
+
+    def _start(self) -> None:
+        if self.history is not None:
+            self.history = History(columns=("gain", "restarts"))
+        self._runs = 0
+        self._lowest = float("inf")  # value at the end of the best run ...
+        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
+        self._x: FloatArray
+        self._begin()
+
+    def restart_from(self, x: FloatArray) -> None:
+        """Abandon the present run and start one from a point."""
+        self._begin(x)
+
+    def _begin(self, x: FloatArray | None = None) -> None:
+        """Start a run from a point, or from the next starting point."""
+        if x is not None:
+            self._x = x.copy()
+        elif self.x0 is not None and self._runs < len(self.x0):
+            self._x = self.x0[self._runs].copy()
+        elif self._runs == 0:
+            self._x = 0.5 * (self.low + self.high)
+        else:
+            self._x = self.rng.uniform(*self.region.draw(self.rng))
+        self._runs += 1
+        self.restarts = self._runs - 1
+        self._phase, self._ended = "start", False
+        self._f = float("nan")
+        self._residuals, self._jacobian = np.zeros(0), np.zeros((0, self.dimension))
+        self._damping, self._growth = _FIRST_DAMPING, 2.0
+        self._offsets = np.zeros(self.dimension)
+        self._step = np.zeros(self.dimension)
+        self._promise = float("nan")
+        self._trials = 0
+
+    @property
+    def converged(self) -> bool:
+        """True if the run has ended."""
+        return self._ended
+
+    @property
+    def confirmed(self) -> bool:
+        """True if runs from independent starts have ended at the best value, or at 0."""
+        return self._lowest <= _EPSILON**2 or self._agreeing >= 2 + self._elsewhere
+
+    @property
+    def done(self) -> bool:
+        """True once the budget is spent, the target reached, or the only run ended."""
+        return super().done or (self._ended and not self.settings.restarts)
+
+    def _propose(self) -> FloatArray:
+        if self._ended:
+            if not self.settings.restarts:
+                raise RunFinished("the run has converged; read the result, or set restarts=True")
+            self._begin()
+        if self._phase == "start":
+            return np.array([self._x])
+        if self._phase == "jacobian":
+            return self._difference_points()
+        return np.array([self._x + self._step])
+
+    def _learn(self, points: FloatArray, values: FloatArray) -> None:
+        told = None if self.details is None else self.details.residuals
+        residuals = values[:, None] if told is None else told
+        with np.errstate(all="ignore"):
+            if self._phase == "start":
+                self._learn_start(float(values[0]), residuals[0])
+            elif self._phase == "jacobian":
+                self._learn_jacobian(residuals)
+            else:
+                self._learn_trial(points[0], float(values[0]), residuals[0])
+        self.record(gain=self._promise, restarts=self.restarts)
+
+    def _learn_start(self, value: float, residuals: FloatArray) -> None:
+        if not (np.isfinite(value) and np.isfinite(residuals).all()):
+            self._ended = True
+            return
+        self._f, self._residuals = value, residuals.copy()
+        self._phase = "jacobian"
+
+    def _difference_points(self) -> FloatArray:
+        """Return a point for each coordinate, on the other side where a bound is in the way."""
+        sizes = np.maximum(np.abs(self._x), _LEAST_SIZE * self.scale)
+        steps = _DIFFERENCE * sizes
+        steps = np.where(self._x + steps > self.high, -steps, steps)
+        points = np.clip(self._x + np.diag(steps), self.low, self.high)
+        self._offsets = np.diagonal(points) - self._x
+        return points
+
+    def _learn_jacobian(self, residuals: FloatArray) -> None:
+        if len(residuals) < self.dimension:
+            return  # cut to the budget
+        slopes = (residuals - self._residuals) / self._offsets[:, None]
+        self._jacobian = np.where(np.isfinite(slopes), slopes, 0.0).T.copy()
+        self._trials = 0
+        self._choose_step()
+
+    def _choose_step(self) -> None:
+        """Minimize the damped model; the run has converged if that promises nothing."""
+        J = self._jacobian * self.scale  # in units of the scale
+        gradient, curvature = J.T @ self._residuals, J.T @ J
+        diagonal = np.diagonal(curvature)
+        damping = self._damping * np.maximum(diagonal, 1e-12 * max(float(diagonal.max()), 1e-300))
+        solution = PenaltyProgram(
+            curvature + np.diag(damping), gradient, np.zeros((0, self.dimension)), np.zeros(0),
+            np.zeros(0, bool), 1.0, (self.low - self._x) / self.scale,
+            (self.high - self._x) / self.scale,
+        ).solve()  # fmt: skip
+        if solution is None:
+            self._end()
+            return
+        d = solution[0]
+        self._promise = -float(gradient @ d + 0.5 * d @ curvature @ d)
+        goal = np.clip(self._x + d * self.scale, self.low, self.high)
+        self._step = goal - self._x
+        if not self._promise > _PRECISION * self._f or not self._step.any():
+            self._end()
+            return
+        self._phase = "trial"
+
+    def _learn_trial(self, x: FloatArray, value: float, residuals: FloatArray) -> None:
+        gain = self._f - value
+        if np.isfinite(gain) and np.isfinite(residuals).all() and gain > 1e-4 * self._promise:
+            ratio = gain / self._promise
+            self._damping = max(self._damping * max(1 / 3, 1 - (2 * ratio - 1) ** 3), 1e-15)
+            self._growth = 2.0
+            self._x, self._f, self._residuals = x.copy(), value, residuals.copy()
+            self._phase = "jacobian"
+            return
+        self._damping *= self._growth
+        self._growth *= 2.0
+        self._trials += 1
+        if self._trials >= _MAX_TRIALS:
+            self._end()
+        else:
+            self._choose_step()
+
+    def _end(self) -> None:
+        """End the run, and note whether it has led to the best value of all runs."""
+        self._ended = True
+        self._settle(self._f)
+        difference = self._f - self._lowest
+        tolerance = _SAME * self._f
+        if not difference > tolerance:
+            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
+            self._lowest = min(self._f, self._lowest)
+        elif np.isfinite(difference):
+            self._elsewhere += 1

@@ -1,0 +1,78 @@
+"""Least squares: exact fits, bounds, other basins, failures."""
+
+import numpy as np
+import pytest
+from raising import raises
+
+import uaos
+from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.problems.residuals import ResidualProblem
+
+TIMES = np.linspace(0, 10, 50)
+
+
+def decay(p):
+    """Zero at p = (3, 1.3)."""
+    return p[0] * np.exp(-p[1] * TIMES) - 3 * np.exp(-1.3 * TIMES)
+
+
+@pytest.mark.parametrize("bounds", [None, [(-1e4, 1e4)] * 2, [(0, 5)] * 2])
+def test_an_exact_fit_is_found_whatever_the_bounds(bounds):
+    result = uaos.least_squares(decay, [1, 1], bounds, seed=1)
+    assert result.success
+    assert result.x == pytest.approx([3, 1.3], abs=1e-6)
+    assert result.nfev < 200
+    assert result.residuals == pytest.approx(np.zeros(50), abs=1e-6)
+
+
+def test_a_line_through_three_points_by_hand():
+    """Of y = 0, 2, 1 at t = 0, 1, 2 the best line is 0.5 + 0.5 t, with squares that add to 1.5."""
+    t, y = np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 1.0])
+    result = uaos.least_squares(lambda p: p[0] + p[1] * t - y, [0, 0], seed=1)
+    assert result.x == pytest.approx([0.5, 0.5], abs=1e-6)
+    assert result.fun == pytest.approx(0.75)
+    assert result.success
+
+
+def test_bounds_hold_at_every_call():
+    seen = []
+
+    def fun(p):
+        seen.append(p.copy())
+        return decay(p)
+
+    result = uaos.least_squares(fun, [1, 1], [(0, 2), (0, 2)], seed=1, budget=300)
+    assert result.x[0] == pytest.approx(2)
+    assert np.min(seen) >= 0
+    assert np.max(seen) <= 2
+
+
+def test_other_basins_are_searched():
+    """A frequency has many local optima; the start is in the wrong one."""
+    wave = np.sin(2.5 * TIMES)
+    result = uaos.least_squares(
+        lambda p: np.sin(p[0] * TIMES) - wave, [0.7], [(0.1, 5)], seed=1, budget=3000, target=1e-12
+    )
+    assert result.x == pytest.approx([2.5], abs=1e-5)
+
+
+def test_the_local_solver_alone_and_further_arguments():
+    result = uaos.least_squares(lambda p, a: p - a, [1, 1], method="LM", args=(0.5,), budget=50)
+    assert result.x == pytest.approx([0.5, 0.5])
+
+
+def test_residuals_that_fail_are_failures():
+    def fun(p):
+        return np.full(50, np.nan) if p[0] > 4 else decay(p)
+
+    assert uaos.least_squares(fun, [1, 1], [(0, 5)] * 2, seed=1).success
+    with pytest.raises(InvalidFeedback):
+        uaos.least_squares(lambda p: "abc", [1, 1])
+    with raises(InvalidParameter, name="residuals"):
+        uaos.least_squares(3, [1, 1])
+
+
+def test_residuals_of_different_lengths_are_refused():
+    problem = ResidualProblem(lambda p: np.ones(2 if p[0] > 0 else 3), [(-1, 1)], name="p")
+    with pytest.raises(InvalidFeedback):
+        problem.evaluate(np.array([[-1.0], [1.0]]))
