@@ -326,7 +326,7 @@ def kind_of(
 ) -> Kind:
     """Return the row of :data:`KINDS`, or its like, for a dimension and a budget."""
     evaluations = _per_variable(dimension, budget)
-    kinds = NOISY_KINDS if noisy else CONSTRAINED_KINDS if constrained else KINDS
+    kinds: tuple[Kind, ...] = NOISY_KINDS if noisy else CONSTRAINED_KINDS if constrained else KINDS
     if residuals and not noisy:
         kinds = RESIDUAL_KINDS
     return [kind for kind in kinds if kind.least <= evaluations][-1]
