@@ -30,7 +30,7 @@ from uaos.problems.variables import Space
 from uaos.result import Ending, Result
 from uaos.runs.asynchronous import AsynchronousRun
 from uaos.runs.callers import WithArguments, Workers
-from uaos.runs.checkpoint import Checkpoint, identity
+from uaos.runs.checkpoint import Checkpoint, run_identity
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by
@@ -357,7 +357,7 @@ def minimize(
         saved = checkpoint.saved()
         optimizer, ending = search.start(x0, evaluator, saved)
         run = new_run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
-        checkpoint.attach(run, identity(problem, optimizer, search.seed), saved)
+        checkpoint.attach(run, run_identity(problem, optimizer, search.seed), saved)
         return run.complete(polish)
 
 

@@ -196,6 +196,26 @@ class Optimizer(ABC):
         integrality: ArrayLike | None = None,
         **changes: object,
     ) -> None:
+        x0, scale = self._set_box(bounds, x0, integrality)
+        self.seed, self.rng = seeded_generator(seed)
+        self.budget = evaluation_count(budget)
+        self.target = real_target(target)
+        method = changes.pop("method", None)
+        chosen, self.method = self._choose_settings(settings, method, changes)
+        self.settings = chosen if self.outside_allowed else chosen.kept_inside()
+        self.x0 = self._checked_starts(x0)
+        self.region: Region = Region.around(self.low, self.high, self.x0, scale)
+        self.history = History() if true_or_false(history, "history") else None
+        self._plain_history = self.history  # recorded here unless a subclass has its own
+        self._clear()
+        self._start()
+
+    settings: OptimizerSettings
+
+    def _set_box(
+        self, bounds: BoundsLike | None, x0: ArrayLike | None, integrality: ArrayLike | None
+    ) -> tuple[ArrayLike | None, FloatArray | None]:
+        """Set the box and the kinds of its coordinates; return x0 in numbers, and the scale."""
         if isinstance(bounds, Space):
             space, bounds = bounds, bounds.bounds
             integrality, x0 = space.integrality, space.starts(x0)
@@ -210,16 +230,10 @@ class Optimizer(ABC):
         self.categories: IntArray | None = None  # the indices of those without an order, if any
         if integrality is not None:
             self._make_integer(integrality)
-        self.seed, self.rng = seeded_generator(seed)
-        self.budget = evaluation_count(budget)
-        self.target = real_target(target)
-        method = changes.pop("method", None)
-        chosen, self.method = self._choose_settings(settings, method, changes)
-        self.settings = chosen if self.outside_allowed else chosen.kept_inside()
-        self.x0 = self._checked_starts(x0)
-        self.region = Region.around(self.low, self.high, self.x0, given.scale)
-        self.history = History() if true_or_false(history, "history") else None
-        self._plain_history = self.history  # recorded here unless a subclass has its own
+        return x0, given.scale
+
+    def _clear(self) -> None:
+        """Set what changes during a run to what it is before the first batch."""
         self.tol, self.atol = 1e-15, 1e-16
         self.evaluations = 0
         self.iterations = 0
@@ -245,9 +259,6 @@ class Optimizer(ABC):
         self.violations: FloatArray | None = None
         #: Of the same batch: constraints and gradients, as far as they are known.
         self.details: Details | None = None
-        self._start()
-
-    settings: OptimizerSettings
 
     def _choose_settings(
         self, settings: object, method: object, changes: Mapping[str, object]

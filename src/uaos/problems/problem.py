@@ -126,21 +126,8 @@ class Problem:
         x0: ArrayLike | None = None,
         jac: GradientLike = None,
     ) -> None:
-        for argument, function_of_point in (("fun", fun), ("true", true)):
-            if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
-                raise InvalidParameter(
-                    f"{argument} is {function_of_point!r}; expected a function of a point, or with "
-                    "vectorized=True of many",
-                    name=argument, value=function_of_point,
-                )  # fmt: skip
-        if name is None:
-            name = getattr(fun, "__name__", "<lambda>")
-            if name == "<lambda>":
-                raise InvalidParameter(
-                    "the function has no name; give the problem one: name=…",
-                    name="name",
-                    value=None,
-                )
+        _check_functions(fun, true)
+        label = _name_of(fun) if name is None else printable_name(name, "name")
         as_constraints(constraints)  # which checks them
         space = FreeSpace(bounds, integrality)
         fun, gradient = split_gradient(fun, jac, bool(vectorized))
@@ -153,7 +140,6 @@ class Problem:
             fun = ByName(fun, space.names, bool(vectorized))
             true = None if true is None else ByName(true, space.names, bool(vectorized))
             constraints = constraints_by_name(constraints, space.names, bool(vectorized))
-        label = printable_name(name, "name")
         self._set(
             name=label,
             function=label if function is None else printable_name(function, "function"),
@@ -485,6 +471,27 @@ def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -
         f"{parameter} is {value!r}; expected an integer from {low} to {high}",
         name=name, value=value, owner=owner,
     )  # fmt: skip
+
+
+def _check_functions(fun: object, true: object) -> None:
+    """Raise an error if the function, or the one behind its noise, cannot be called."""
+    for argument, function_of_point in (("fun", fun), ("true", true)):
+        if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
+            raise InvalidParameter(
+                f"{argument} is {function_of_point!r}; expected a function of a point, or with "
+                "vectorized=True of many",
+                name=argument, value=function_of_point,
+            )  # fmt: skip
+
+
+def _name_of(fun: object) -> str:
+    """Return the name of a function; raise an error if it has none."""
+    name = getattr(fun, "__name__", "<lambda>")
+    if name == "<lambda>":
+        raise InvalidParameter(
+            "the function has no name; give the problem one: name=…", name="name", value=None
+        )
+    return printable_name(name, "name")
 
 
 def _optimum(value: object) -> float | None:

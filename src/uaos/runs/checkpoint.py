@@ -151,7 +151,7 @@ def _as_path(path: object) -> Path:
     return Path(path)
 
 
-def identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:
+def run_identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:
     """Return the properties that a saved run and the call that continues it must share.
 
     Parameters

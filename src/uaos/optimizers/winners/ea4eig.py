@@ -196,7 +196,7 @@ def redraw_outside(
 # jSO: x_pbest may be the parent, x_arch is neither the parent nor x_r1
 
 
-def leader_count(share: float, progress: float, NP: int) -> int:
+def leaders_rounded_up(share: float, progress: float, NP: int) -> int:
     """Return how many of the best x_pbest is one of: a share of NP that falls to its half."""
     return min(NP, max(2, math.ceil((share - share / 2 * min(1.0, progress)) * NP)))
 
@@ -383,7 +383,7 @@ class EA4eig(Winner):
             jso.limit_rates(self.progress, offspring.F, offspring.CR)
 
     def _leaders(self) -> IntArray:
-        count = leader_count(self.settings.top, self.progress, self.population.NP)
+        count = leaders_rounded_up(self.settings.top, self.progress, self.population.NP)
         return np.full(len(self.offspring.operators), count)
 
     def _choose_partners(self) -> IntArray:
