@@ -6,6 +6,7 @@ from raising import raises
 
 from uaos.errors import InvalidParameter
 from uaos.optimizers.base import RunFinished
+from uaos.optimizers.limited import LimitedModel
 from uaos.optimizers.local import LocalSearch
 from uaos.problems.space import Box
 
@@ -228,3 +229,53 @@ def test_bbob_functions_in_5_d_are_solved(function, most, boundary):
         )  # fmt: skip
         run(found, lambda x: [problem(row) for row in x])  # noqa: B023
         assert found.on_target
+
+
+# Many variables
+
+
+def ellipsoid(points):
+    """Return values of a rotated ellipsoid with condition 100: neighbors interact."""
+    turned = points + 0.5 * np.roll(points, 1, axis=1)
+    return (np.logspace(0, 2, points.shape[1]) * (turned - 1) ** 2).sum(axis=1)
+
+
+def test_many_variables_are_searched_with_a_limited_memory():
+    """No matrix is decomposed; 150 variables, of which some end at their bounds."""
+    found = LocalSearch([(-5, 0.5)] * 50 + [(-5, 5)] * 100, seed=1, budget=15_000)
+    run(found, ellipsoid)
+    assert found._hessian.size == 0
+    free = LocalSearch([(-5, 5)] * 150, seed=1, budget=15_000, target=1e-6)
+    run(free, ellipsoid)
+    assert free.on_target
+    assert (found.best_x <= [0.5] * 50 + [5] * 100).all()
+
+
+def test_a_limited_memory_agrees_with_the_matrix_on_its_steps():
+    """With all steps remembered, the two-loop recursion solves B d = -g."""
+    rng = np.random.default_rng(1)
+    model, B, D = LimitedModel(5), np.eye(5), 5
+    A = np.diag([1.0, 2, 3, 4, 5]) + 0.1
+    for _ in range(4):
+        s = rng.standard_normal(D)
+        model.update(s, A @ s)
+    last = model.steps[-1], model.changes[-1]
+    B *= last[1] @ last[1] / (last[0] @ last[1])
+    for s, y in zip(model.steps, model.changes, strict=True):
+        B += np.outer(y, y) / (y @ s) - np.outer(B @ s, B @ s) / (s @ B @ s)
+    g = rng.standard_normal(D)
+    assert np.allclose(model.step(g, np.ones(D, bool)), np.linalg.solve(B, -g))
+
+
+def test_a_search_with_a_limited_memory_resumes_exactly(tmp_path):
+    runs = [LocalSearch([(-5, 5)] * 120, seed=1) for _ in range(2)]
+    for _ in range(12):
+        for search in runs:
+            search.tell(ellipsoid(search.ask()))
+    runs[1].save(tmp_path / "run")
+    runs[1] = LocalSearch.load(tmp_path / "run")
+    for _ in range(12):
+        a, b = (search.ask() for search in runs)
+        assert np.array_equal(a, b)
+        for search in runs:
+            search.tell(ellipsoid(a))

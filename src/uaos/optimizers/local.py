@@ -9,8 +9,12 @@ from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.limited import LimitedModel
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
+
+#: Above this dimension the model has a limited memory: decompositions of a matrix take too long.
+LIMITED = 100
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences of a run reach this far, as a share of the box: far enough to see the large
@@ -260,7 +264,8 @@ class LocalSearch(Optimizer):
     it: rounding errors then weigh the same in each, however badly conditioned the function is.
     After 12, 18, 27, … iterations, and where there is no progress, they are central: their second
     differences lower curvatures that the model has too high. The points of a gradient are one
-    batch. A step leads to the minimum of the model inside the box.
+    batch. A step leads to the minimum of the model inside the box. Above 100 variables the model
+    is a diagonal and the last 20 steps (limited memory), and differences are along the coordinates.
 
     Parameters
     ----------
@@ -268,7 +273,7 @@ class LocalSearch(Optimizer):
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points: of the box, or of one of random size around `x0` where
-        the bounds are infinite or very wide. First differences are 1/1000 of its width.
+        the bounds are infinite or very wide. First differences are a fifth of its width.
     settings, boundary, restarts
         See :class:`LocalSettings`.
 
@@ -304,6 +309,7 @@ class LocalSearch(Optimizer):
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
         "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient", "_trial_length",
         "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
+        "_memory",
     )  # fmt: skip
 
     settings: LocalSettings
@@ -348,7 +354,8 @@ class LocalSearch(Optimizer):
         self._ended = False
         self._f = float("nan")
         self._gradient = np.zeros(D)
-        self._hessian = np.zeros((D, D))
+        self._limited = LimitedModel(D) if D > LIMITED else None
+        self._hessian = np.zeros((D, D) if self._limited is None else (0, 0))
         self._central = True
         self._offsets = np.zeros((0, D))
         self._directions = np.zeros((D, D))
@@ -432,6 +439,16 @@ class LocalSearch(Optimizer):
         self._old_x, self._old_gradient = self._x.copy(), self._gradient.copy()
         self._choose_direction()
 
+    @property
+    def _memory(self) -> list[FloatArray]:
+        """Model with limited memory, for a saved run."""
+        return [] if self._limited is None else self._limited.state()
+
+    @_memory.setter
+    def _memory(self, state: list[FloatArray]) -> None:
+        if self._limited is not None:
+            self._limited.restore(state)
+
     # Gradient
 
     def _noise(self) -> float:
@@ -464,7 +481,7 @@ class LocalSearch(Optimizer):
         """
         nearest = np.minimum(self._x - self._lowest, self._highest - self._x)
         self._inner = nearest > 0
-        diagonal = np.sqrt(np.diagonal(self._hessian))
+        diagonal = np.sqrt(self._curvatures())
         length = np.empty(self.dimension)
         while True:
             axes, all_inner = self._axes(), bool(self._inner.all())
@@ -486,8 +503,14 @@ class LocalSearch(Optimizer):
             ):
                 return length, slopes
 
+    def _curvatures(self) -> FloatArray:
+        """Return the diagonal of the model."""
+        return np.diagonal(self._hessian) if self._limited is None else self._limited.diagonal
+
     def _axes(self) -> FloatArray | None:
         """Return the axes of the model in the inner coordinates, as rows, or None."""
+        if self._limited is not None:
+            return None
         block = self._hessian[_block(self._inner)]
         try:
             eigenvalues, vectors = np.linalg.eigh(block)
@@ -526,6 +549,9 @@ class LocalSearch(Optimizer):
 
     def _update_model(self, s: FloatArray, y: FloatArray) -> None:
         """Update the model by BFGS: the step s changed the gradient by y."""
+        if self._limited is not None:
+            self._limited.update(s, y)
+            return
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
         if sBs > 0 and self._steps == 1 and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
@@ -557,6 +583,10 @@ class LocalSearch(Optimizer):
         Updates raise a curvature that is too low at once, but lower one that is too high only in
         the direction of the step.
         """
+        if self._limited is not None:
+            factor = np.where(curvature > 0, np.clip(curvature, _LEAST_FACTOR, 100.0), 1.0)
+            self._limited.diagonal = self._limited.diagonal * factor
+            return
         block = _block(self._inner)
         axes = self._directions[block]
         axes = axes / np.sqrt(np.sum(axes**2, axis=1))[:, None]
@@ -573,7 +603,10 @@ class LocalSearch(Optimizer):
         least = np.abs(self._gradient) / self._width  # no step beyond the box
         diagonal = least if curvature is None else np.fmax(np.abs(curvature), least)
         diagonal = np.where(diagonal > 0, np.clip(diagonal, 1e-150, 1e150), 1.0)
-        self._hessian = np.diag(diagonal)
+        if self._limited is None:
+            self._hessian = np.diag(diagonal)
+        else:
+            self._limited.reset(diagonal)
 
     def _choose_direction(self) -> None:
         g = self._gradient
@@ -612,6 +645,8 @@ class LocalSearch(Optimizer):
         An active-set method: coordinates are held where the step meets a bound, and released where
         the model falls towards the inside. It ends early after many changes.
         """
+        if self._limited is not None:
+            return self._limited.step(self._gradient, free)
         low, high = self._lowest - self._x, self._highest - self._x
         d, free, held = np.zeros(self.dimension), free.copy(), np.zeros(self.dimension, bool)
         for _ in range(_MAX_CHANGES):
