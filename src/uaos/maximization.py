@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.checks import real_target
+from uaos.checks import real_numbers, real_target
 from uaos.errors import InvalidParameter
 from uaos.minimization import minimize
 from uaos.problems.problem import Problem
@@ -60,6 +60,16 @@ def _with_own_values(callback: Callable[..., object]) -> Callable[..., object]:
     return shown
 
 
+def _negated_known(known: object) -> object:
+    """Return points with the opposite of their values; `minimize` says what is wrong with them."""
+    if not isinstance(known, tuple | list) or len(known) < 2:
+        return known
+    try:
+        return (known[0], -real_numbers(known[1]), *known[2:])
+    except (TypeError, ValueError):
+        return known
+
+
 def maximize(
     fun: Callable[..., object], bounds: BoundsLike | None = None, **arguments: Any
 ) -> Result:
@@ -100,6 +110,8 @@ def maximize(
     target, callback = real_target(arguments.get("target")), arguments.get("callback")
     if target is not None:
         arguments["target"] = -target
+    if arguments.get("known") is not None:
+        arguments["known"] = _negated_known(arguments["known"])
     if callable(callback):
         arguments["callback"] = _with_own_values(callback)
     result = minimize(Negated(fun), bounds, **arguments)
@@ -107,4 +119,5 @@ def maximize(
     if target is not None and value >= target:
         message = Ending.of_target(target).message
     history = None if result.history is None else result.history.negated()
-    return dataclasses.replace(result, fun=value, history=history, message=message)
+    values = None if result.F is None else -result.F
+    return dataclasses.replace(result, fun=value, history=history, message=message, F=values)

@@ -15,7 +15,6 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.checks import evaluation_count, parse_budget, real_number, real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
-from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, optimizer_class
 from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
 from uaos.optimizers.configuration import Configuration
@@ -32,6 +31,7 @@ from uaos.runs.asynchronous import AsynchronousRun
 from uaos.runs.callers import WithArguments, Workers
 from uaos.runs.checkpoint import Checkpoint, run_identity
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
+from uaos.runs.known import Known, KnownLike
 from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
@@ -97,6 +97,8 @@ class RunOptions(EvolutionOptions, total=False):
     polish: bool | Callable[..., object]
     history: bool
     checkpoint: str | os.PathLike[str] | None
+    known: KnownLike | None
+    record: str | None
     noise: bool | str
 
 
@@ -287,6 +289,13 @@ def minimize(
         A file to save the run to, every two seconds and at the end. If it exists, the run that it
         holds is continued: the same call resumes after a crash, Ctrl-C or `max_time`, and gives
         the same result as a run without interruption. A checkpoint of another problem is refused.
+    known : (X, f) or (X, f, violations), optional
+        Points, (n, D), whose values are known. They are not evaluated again and do not count
+        against the budget. The search starts from the best of them; differential evolution has
+        them in its first population. Under constraints `violations` has one number per point, 0
+        if it is feasible. Points outside the bounds are left out.
+    record : "points", optional
+        Whether the result has all evaluated points, `X` and `F`, and a method `to_frame`.
     noise : bool or "auto"
         Whether `fun` returns different values at one point. "auto" evaluates a few points again to
         find out, with at most 1 % of the budget and not at all in runs of less than 200
@@ -310,7 +319,7 @@ def minimize(
     Result
         `x`, `fun`, `nfev`, `nit`, `success`, `status`, `message`, `seed`, `history`; with
         constraints `constr`, `constr_violation` and `maxcv`; of a noisy function `fun_std` and
-        `fun_evaluations`. `success` is True if the target was
+        `fun_evaluations`; with `record` also `X` and `F`. `success` is True if the target was
         reached or the run converged, at a feasible point; exhausting the budget does not count as
         success.
 
@@ -350,12 +359,18 @@ def minimize(
     polish = _polishing(values["polish"])
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
     checkpoint = Checkpoint(values.get("checkpoint"))
-    evaluator = Evaluator(problem, workers=values["workers"], on_error=values["on_error"])
+    known = Known.checked(values.get("known"), problem)
+    evaluator = Evaluator(
+        problem,
+        workers=values["workers"],
+        on_error=values["on_error"],
+        record=_recording(values.get("record")),
+    )
     with evaluator, checkpoint:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
         saved = checkpoint.saved()
-        optimizer, ending = search.start(x0, evaluator, saved)
+        optimizer, ending = search.start(x0, known, evaluator, saved)
         run = new_run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
         checkpoint.attach(run, run_identity(problem, optimizer, search.seed), saved)
         return run.complete(polish)
@@ -473,6 +488,15 @@ def _as_generator(state: np.random.RandomState) -> np.random.Generator:
         return np.random.default_rng(state)
     except TypeError:
         return np.random.default_rng(state.randint(0, 2**32, size=8, dtype=np.uint32))
+
+
+def _recording(record: object) -> bool:
+    """Return whether the result has all points."""
+    if record is not None and not (isinstance(record, str) and record == "points"):
+        raise InvalidParameter(
+            f'record is {record!r}; expected "points" or None', name="record", value=record
+        )
+    return record is not None
 
 
 def _polishing(polish: bool | Callable[..., object]) -> Polish | None:
@@ -613,18 +637,24 @@ class _Search:
         return optimizer
 
     def start(
-        self, x0: StartLike | None, evaluator: Evaluator, saved: SavedState | None
+        self,
+        x0: StartLike | None,
+        known: Known | None,
+        evaluator: Evaluator,
+        saved: SavedState | None,
     ) -> tuple[Optimizer, Ending | None]:
         """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
 
         Several points x0 are the first population if they fit into one. Otherwise they are
-        evaluated here, and the search starts from the best; in a run that was saved, they have been
-        evaluated already.
+        evaluated here, so that their values are known, and the search starts from the best; in a
+        run that was saved, they have been evaluated already.
         """
         if saved is not None:
             return self.build(saved["run"]["x0"]), None
         points = self.problem.space.reduced(x0)
         starts = _several(points)
+        if known is not None:
+            return self._start_known(points, known, evaluator), None
         if starts is None:
             return self.build(points), None
         first = self.build(starts[:1])
@@ -641,12 +671,24 @@ class _Search:
                     starts[[row]], [value], [0.0] if evaluator.constrained else None
                 )
             return first, INTERRUPTED
-        order = feasibility.order(
-            values, np.zeros(len(values)) if violations is None else violations
-        )
-        optimizer = self.build(starts[order][: first.capacity])
-        optimizer.count_earlier(starts, values, violations)
+        evaluated = Known(starts, values, violations)
+        optimizer = self.build(evaluated.best(first.capacity))
+        evaluated.teach(optimizer, evaluator, counted=True)
         return optimizer, None
+
+    def _start_known(
+        self, points: ArrayLike | None, known: Known, evaluator: Evaluator
+    ) -> Optimizer:
+        """Return an optimizer that starts from the points x0 and from the best of those known."""
+        capacity = self.build(None).capacity
+        # Half of a population is left to chance.
+        best = known.best(1 if capacity is None else max(1, capacity // 2))
+        if points is not None and not isinstance(points, np.ndarray):
+            points = self.build(points).x0  # checked
+        starts = best if points is None else np.vstack([np.atleast_2d(points), best])[:capacity]
+        optimizer = self.build(starts if len(starts) else None)
+        known.teach(optimizer, evaluator, counted=False)
+        return optimizer
 
 
 def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:

@@ -159,6 +159,10 @@ class Result(Mapping[str, Any]):
         Evaluations of the gradient; only there if the problem has one.
     residuals : ndarray
         The residuals at `x`, after :func:`uaos.least_squares`.
+    X, F : ndarray
+        All evaluated points, (n, D), with named variables a list of dicts, and their values, in the
+        order of evaluation. They are only there if the run was asked to ``record="points"``;
+        `violations` if it also had constraints.
     log : ndarray of int
         The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
         it gets the log as `schedule`.
@@ -194,6 +198,9 @@ class Result(Mapping[str, Any]):
     log: IntArray | None = None
     population: FloatArray | None = None
     population_energies: FloatArray | None = None
+    X: Any = None  # an array or a list of dicts
+    F: FloatArray | None = None
+    violations: FloatArray | None = None
 
     @property
     def maxcv(self) -> float | None:
@@ -216,6 +223,30 @@ class Result(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)  # list(self) would ask for the length again
 
+    def to_frame(self) -> Any:
+        """Return all evaluated points as a pandas DataFrame; without pandas, a dict of columns.
+
+        Raises
+        ------
+        Missing
+            If the run has no record of its points.
+        """
+        if self.F is None:
+            raise Missing('the run has no record of its points; run it with record="points"')
+        if isinstance(self.X, list):
+            names = list(dict.fromkeys(name for x in self.X for name in x))
+            columns = {name: np.array([x.get(name) for x in self.X]) for name in names}
+        else:
+            columns = {f"x{j}": self.X[:, j].copy() for j in range(self.X.shape[1])}
+        columns["fun"] = self.F.copy()
+        if self.violations is not None:
+            columns["violation"] = self.violations.copy()
+        try:
+            import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        except ImportError:
+            return columns
+        return pandas.DataFrame(columns)
+
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, f_opt: float | None = None
     ) -> "Figure":
@@ -233,6 +264,9 @@ class Result(Mapping[str, Any]):
             # To within a row of the history, which in a long run is several iterations.
             first = int(np.argmax(self.history.best == self.fun))
             shown["nfev"] += f" (best found after {self.history.evaluations[first]})"
+        for name in ("X", "F", "violations"):
+            if name in shown:
+                shown[name] = f"of {count(len(getattr(self, name)), 'point')}"
         if isinstance(self.x, dict):
             shown["x"] = "\n".join(f"{name} = {value!r}" for name, value in self.x.items())
         elif self.x is not None:

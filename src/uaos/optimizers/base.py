@@ -136,6 +136,8 @@ class Optimizer(ABC):
     repeats, reserved : int
         Evaluations of points that had been evaluated before, and those set aside for it at the end
         of the run; the search does not get them.
+    recalled : int
+        Evaluations whose values were known before; they do not count against the budget.
 
     Examples
     --------
@@ -247,6 +249,7 @@ class Optimizer(ABC):
         self.noisy = False
         self.estimate = float("inf")
         self.repeats = 0
+        self.recalled = 0
         self.reserved = 0
         self._asked: FloatArray | None = None
         self.points_out = 0  # points of batches that were set aside
@@ -484,8 +487,8 @@ class Optimizer(ABC):
 
     @property
     def nfev(self) -> int:
-        """All evaluations so far, with those of points that had been evaluated before."""
-        return self.evaluations + self.repeats
+        """All evaluations so far, with those that were repeated, without those that were known."""
+        return self.evaluations + self.repeats - self.recalled
 
     def _check_inside(self, points: FloatArray) -> None:
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
@@ -623,6 +626,20 @@ class Optimizer(ABC):
             As in :meth:`tell`.
         """
         self._check_and_count(points, values, violations)
+
+    def take_known(
+        self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None = None
+    ) -> None:
+        """Take in points whose values are known: one may be the best, but they do not count.
+
+        Parameters
+        ----------
+        points, values, violations
+            As in :meth:`count_earlier`.
+        """
+        before = self.evaluations
+        self._check_and_count(points, values, violations)
+        self.evaluations = before
 
     def _check_and_count(
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
@@ -796,8 +813,8 @@ class Optimizer(ABC):
 
     _BASE_STATE: ClassVar = (
         "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation",
-        "settled", "tol", "atol", "noise", "noisy", "estimate", "repeats", "reserved", "_asked",
-        "_constrained", "_single_values", "_single_told",
+        "settled", "tol", "atol", "noise", "noisy", "estimate", "repeats", "reserved", "recalled",
+        "_asked", "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> State:

@@ -892,7 +892,7 @@ class Portfolio(Optimizer):
             first = [k for k in relaxed if k not in busy]
             self._chosen = first[0] if first else self._turns.next(busy)
         member = self.optimizers[self._chosen]
-        member.wanted = self.wanted
+        member.wanted, member.recalled = self.wanted, self.recalled
         points: FloatArray = member.ask()
         return points
 

@@ -66,6 +66,7 @@ class AsynchronousRun(Run):
             for number, x in points.ask(source.workers - points.waiting):
                 source.submit(number, x)
             ended = source.collect()
+            self.optimizer.recalled = self.evaluator.memory.recalled
             for number, value in ended:
                 points.tell(number, value)
             self._log += [len(ended), *(number for number, _ in ended)]

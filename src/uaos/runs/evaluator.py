@@ -23,6 +23,7 @@ from uaos.runs.callers import (
     over_batch,
     worker_count,
 )
+from uaos.runs.memory import Memory
 from uaos.statefile import SavedState, State
 
 
@@ -56,6 +57,13 @@ class Evaluator:
         Whether an exception of a function ends the run, or counts as a failed evaluation.
     strict : bool
         Whether None is an error; otherwise it counts as a failed evaluation, with a warning.
+    record : bool
+        Whether `memory` keeps all points that are evaluated.
+
+    Attributes
+    ----------
+    memory : Memory
+        The values that are known: the function is not called at these points.
 
     Examples
     --------
@@ -76,6 +84,7 @@ class Evaluator:
         workers: Workers = 1,
         on_error: str = "raise",
         strict: bool = False,
+        record: bool = False,
     ) -> None:
         if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
             raise InvalidParameter(
@@ -84,6 +93,9 @@ class Evaluator:
                 value=on_error,
             )
         self.problem, self.space = problem, problem.space
+        self.memory = Memory(record=record)
+        self._out: dict[int, FloatArray] = {}  # points that are being evaluated one by one
+        self._ready: list[tuple[int, float]] = []  # those whose values are known
         tolerate = on_error == "fail"
         self._strict = self._checked_none = strict
         self._tolerate = tolerate
@@ -130,6 +142,18 @@ class Evaluator:
             On Ctrl-C.
         """
         full = self.space.full(points)
+        try:
+            values, violations, details = self._evaluate(full, epsilon)
+        except EvaluationInterrupted as interrupt:
+            for row, value in interrupt.ready:
+                self.memory.record(full[[row]], np.array([value]))
+            raise
+        self.memory.record(full, values, violations)
+        return values, violations, details
+
+    def _evaluate(
+        self, full: FloatArray, epsilon: float
+    ) -> tuple[FloatArray, FloatArray | None, Details | None]:
         if not self.constrained:
             values = self._values(full)
             slopes = self._gradients(full, values) if gradients else None
@@ -206,27 +230,42 @@ class Evaluator:
 
     def submit(self, number: int, point: FloatArray) -> None:
         """Begin the evaluation of one point, of at most `workers` at a time."""
-        self._objective.submit(number, self.space.full(point[None])[0])
+        full = self.space.full(point[None])
+        value = self.memory.recall(full)
+        if value is not None:
+            self._ready.append((number, float(value[0])))
+            return
+        self._out[number] = full
+        self._objective.submit(number, full[0])
 
     def collect(self) -> list[tuple[int, float]]:
         """Wait for evaluations to end; return the numbers of the points and their values."""
-        ended = self._objective.collect()
-        return [
-            (number, float(self.problem.values([value], 1, strict=self._strict)[0]))
-            for number, value in ended
+        if self._ready:
+            ready, self._ready = self._ready, []
+            return ready
+        ended = [
+            (number, self.problem.values([value], 1, strict=self._strict))
+            for number, value in self._objective.collect()
         ]
+        for number, value in ended:
+            self.memory.record(self._out.pop(number), value)
+        return [(number, float(value[0])) for number, value in ended]
 
     def state(self) -> State:
-        """Return what the evaluator has learned from the first batch."""
-        return {"scale": self._constraints.scale}
+        """Return what the evaluator has learned."""
+        return {"scale": self._constraints.scale, "memory": self.memory.state()}
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
         self._constraints.scale = state["scale"]
+        self.memory.restore(state["memory"])
 
     def objective(self, x: FloatArray) -> float:
         """Return the value of one point."""
-        return float(self._values(self.space.full(x[None]))[0])
+        full = self.space.full(x[None])
+        values = self._values(full)
+        self.memory.record(full, values)
+        return float(values[0])
 
     def violation(self, x: FloatArray) -> float:
         """Return by how much one point violates the constraints, as one number."""
@@ -246,7 +285,21 @@ class Evaluator:
         return self._constraints.margins(self.space.full(x))
 
     def _values(self, full: FloatArray) -> FloatArray:
-        """Return the values of points with all coordinates."""
+        """Return the values of points with all coordinates; fun is called where none is known."""
+        values = self.memory.recall(full)
+        if values is None:
+            return self._called(full)
+        rows = np.flatnonzero(np.isnan(values))
+        if len(rows):
+            try:
+                values[rows] = self._called(full[rows])
+            except EvaluationInterrupted as interrupt:
+                ready = [(int(rows[k]), value) for k, value in interrupt.ready]
+                raise EvaluationInterrupted(ready) from None
+        return values
+
+    def _called(self, full: FloatArray) -> FloatArray:
+        """Return what the function returns for points with all coordinates."""
         try:
             returned = self._objective(full.copy())
         except CallsInterrupted as interrupt:

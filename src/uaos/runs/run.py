@@ -135,13 +135,15 @@ class Run:
             points, self.optimizer.epsilon, self.optimizer.wants_gradients
         )
         self._pending = None
+        self.optimizer.recalled = self.evaluator.memory.recalled
         for observer in self.observers:
             observer.evaluated(self.optimizer, values, violations)
         return values, violations, details
 
     def _again(self, points: FloatArray) -> FloatArray:
         """Return new values of points; NaN where one is infeasible."""
-        values, violations, _ = self._evaluate(points)
+        with self.evaluator.memory.unused():
+            values, violations, _ = self._evaluate(points)
         return values if violations is None else np.where(violations == 0, values, np.nan)
 
     # Exact resume
@@ -305,6 +307,23 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
             ending = ending.of_noisy_function(result.fun_evaluations)
     if evaluator.problem.jac is not None:
         result = dataclasses.replace(result, njev=evaluator.gradient_evaluations)
+    recorded = evaluator.memory.recorded()
+    if recorded is not None:
+        result = dataclasses.replace(result, **_record(recorded, evaluator))
     return dataclasses.replace(
         result, success=ending.success, status=int(ending.status), message=ending.message
     )
+
+
+def _record(
+    recorded: tuple[FloatArray, FloatArray, FloatArray], evaluator: Evaluator
+) -> dict[str, Any]:
+    """Return the fields of a result that hold all evaluated points."""
+    points, values, violations = recorded
+    space = evaluator.space
+    named = space.names is not None
+    return {
+        "X": [space.point(x) for x in points] if named else points,
+        "F": values,
+        "violations": violations if evaluator.constrained else None,
+    }

@@ -1,0 +1,127 @@
+"""Memory of a run: values that are known, so that none is evaluated twice, and a record."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from uaos.arrays import BoolArray, FloatArray
+from uaos.statefile import SavedState, State
+
+
+class Memory:
+    """Values of points that are known, and of points that a run has evaluated.
+
+    Parameters
+    ----------
+    record : bool
+        Whether to keep all points that are evaluated.
+
+    Attributes
+    ----------
+    recalled : int
+        Evaluations that were not necessary, as the value was known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uaos.runs.memory import Memory
+    >>> memory = Memory()
+    >>> memory.learn(np.array([[1.0, 2.0]]), np.array([5.0]))
+    >>> memory.recall(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [5.0, nan]
+    """
+
+    def __init__(self, *, record: bool = False) -> None:
+        self.recalled = 0
+        self._record = record
+        self._known: dict[bytes, float] = {}
+        self._used = True  # whether known values are returned
+        self._points: list[FloatArray] = []
+        self._values: list[FloatArray] = []
+        self._violations: list[FloatArray] = []
+
+    def learn(self, points: FloatArray, values: FloatArray) -> None:
+        """Remember the finite values of points with all coordinates."""
+        for x, value in zip(points, values, strict=True):
+            if np.isfinite(value):
+                self._known[_key(x)] = float(value)
+
+    def recall(self, points: FloatArray) -> FloatArray | None:
+        """Return the known values of points, NaN where there is none; None if none is known."""
+        known = self._is_known(points)
+        if not known.any():
+            return None
+        self.recalled += int(known.sum())
+        return np.array([self._known.get(_key(x), np.nan) for x in points])
+
+    @contextmanager
+    def unused(self) -> Iterator[None]:
+        """Evaluate known points, too, inside the context: under noise their values differ."""
+        self._used = False
+        try:
+            yield
+        finally:
+            self._used = True
+
+    def record(
+        self, points: FloatArray, values: FloatArray, violations: FloatArray | None = None
+    ) -> None:
+        """Keep points that have been evaluated, if the run has a record."""
+        if not self._record:
+            return
+        new = ~self._is_known(points)
+        excess = np.zeros(len(points)) if violations is None else violations
+        self._points.append(points[new])
+        self._values.append(values[new])
+        self._violations.append(excess[new])
+
+    def recorded(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return points, values and violations in the order of evaluation; None without a record.
+
+        Before the first evaluation the points have no coordinates.
+        """
+        if not self._record:
+            return None
+        points = (
+            np.concatenate([np.zeros((0, self._points[0].shape[1])), *self._points])
+            if (self._points)
+            else np.zeros((0, 0))
+        )
+        empty = np.zeros(0)
+        return (
+            points,
+            np.concatenate([empty, *self._values]),
+            np.concatenate([empty, *self._violations]),
+        )
+
+    def _is_known(self, points: FloatArray) -> BoolArray:
+        if not (self._known and self._used):
+            return np.zeros(len(points), bool)
+        return np.array([_key(x) in self._known for x in points], bool)
+
+    # Exact resume
+
+    def state(self) -> State:
+        """Return everything that changes during the run."""
+        recorded = self.recorded()
+        return {
+            "recalled": self.recalled,
+            "points": np.array([np.frombuffer(key) for key in self._known]),
+            "values": np.array(list(self._known.values())),
+            "record": None if recorded is None else list(recorded),
+        }
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.recalled = state["recalled"]
+        self._known = {}
+        self.learn(np.array(state["points"], float), np.array(state["values"], float))
+        if state["record"] is not None and self._record and len(state["record"][1]):
+            points, values, violations = (np.array(part, float) for part in state["record"])
+            self._points, self._values, self._violations = [points], [values], [violations]
+
+
+def _key(x: FloatArray) -> bytes:
+    """Return a point as bytes, the same for 0.0 and -0.0."""
+    return (x + 0.0).tobytes()
