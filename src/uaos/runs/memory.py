@@ -5,8 +5,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import FloatArray
 from uaos.statefile import SavedState, State
+
+#: A value is recalled at most so many times, once for each member of a portfolio; as this does not
+#: count against the budget, a search that keeps asking for one point would not end.
+MOST_RECALLS = 5
 
 
 class Memory:
@@ -35,7 +39,8 @@ class Memory:
     def __init__(self, *, record: bool = False) -> None:
         self.recalled = 0
         self._record = record
-        self._known: dict[bytes, float] = {}
+        self._known: dict[bytes, tuple[float, int]] = {}  # values, and how often to recall them
+        self._latest: set[bytes] = set()  # points of the present batch that were recalled
         self._used = True  # whether known values are returned
         self._points: list[FloatArray] = []
         self._values: list[FloatArray] = []
@@ -45,15 +50,25 @@ class Memory:
         """Remember the finite values of points with all coordinates."""
         for x, value in zip(points, values, strict=True):
             if np.isfinite(value):
-                self._known[_key(x)] = float(value)
+                self._known[_key(x)] = float(value), MOST_RECALLS
 
     def recall(self, points: FloatArray) -> FloatArray | None:
         """Return the known values of points, NaN where there is none; None if none is known."""
-        known = self._is_known(points)
-        if not known.any():
+        if not (self._known and self._used):
             return None
-        self.recalled += int(known.sum())
-        return np.array([self._known.get(_key(x), np.nan) for x in points])
+        keys = [_key(x) for x in points]
+        rows = [row for row, key in enumerate(keys) if key in self._known]
+        if not rows:
+            return None
+        values = np.full(len(points), np.nan)
+        values[rows] = [self._known[keys[row]][0] for row in rows]
+        self.recalled += len(rows)
+        self._latest = {keys[row] for row in rows}
+        for key in self._latest:
+            value, left = self._known.pop(key)
+            if left > 1:
+                self._known[key] = value, left - 1
+        return values
 
     @contextmanager
     def unused(self) -> Iterator[None]:
@@ -68,9 +83,10 @@ class Memory:
         self, points: FloatArray, values: FloatArray, violations: FloatArray | None = None
     ) -> None:
         """Keep points that have been evaluated, if the run has a record."""
+        latest, self._latest = self._latest, set()
         if not self._record:
             return
-        new = ~self._is_known(points)
+        new = np.array([not latest or _key(x) not in latest for x in points], bool)
         excess = np.zeros(len(points)) if violations is None else violations
         self._points.append(points[new])
         self._values.append(values[new])
@@ -83,22 +99,13 @@ class Memory:
         """
         if not self._record:
             return None
-        points = (
-            np.concatenate([np.zeros((0, self._points[0].shape[1])), *self._points])
-            if (self._points)
-            else np.zeros((0, 0))
-        )
+        points = np.concatenate(self._points) if self._points else np.zeros((0, 0))
         empty = np.zeros(0)
         return (
             points,
             np.concatenate([empty, *self._values]),
             np.concatenate([empty, *self._violations]),
         )
-
-    def _is_known(self, points: FloatArray) -> BoolArray:
-        if not (self._known and self._used):
-            return np.zeros(len(points), bool)
-        return np.array([_key(x) in self._known for x in points], bool)
 
     # Exact resume
 
@@ -108,15 +115,20 @@ class Memory:
         return {
             "recalled": self.recalled,
             "points": np.array([np.frombuffer(key) for key in self._known]),
-            "values": np.array(list(self._known.values())),
+            "values": np.array([value for value, _ in self._known.values()]),
+            "recalls": np.array([left for _, left in self._known.values()]),
             "record": None if recorded is None else list(recorded),
         }
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
         self.recalled = state["recalled"]
-        self._known = {}
-        self.learn(np.array(state["points"], float), np.array(state["values"], float))
+        self._known = {
+            _key(np.array(x, float)): (float(value), int(left))
+            for x, value, left in zip(
+                state["points"], state["values"], state["recalls"], strict=True
+            )
+        }
         if state["record"] is not None and self._record and len(state["record"][1]):
             points, values, violations = (np.array(part, float) for part in state["record"])
             self._points, self._values, self._violations = [points], [values], [violations]
