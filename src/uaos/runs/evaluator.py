@@ -94,6 +94,8 @@ class Evaluator:
             )
         self.problem, self.space = problem, problem.space
         self.memory = Memory(record=record)
+        # A known value does not say what the residuals are.
+        self._recalls = type(problem).residuals is Problem.residuals
         self._out: dict[int, FloatArray] = {}  # points that are being evaluated one by one
         self._ready: list[tuple[int, float]] = []  # those whose values are known
         tolerate = on_error == "fail"
@@ -143,7 +145,7 @@ class Evaluator:
         """
         full = self.space.full(points)
         try:
-            values, violations, details = self._evaluate(full, epsilon)
+            values, violations, details = self._evaluate(full, epsilon, gradients)
         except EvaluationInterrupted as interrupt:
             for row, value in interrupt.ready:
                 self.memory.record(full[[row]], np.array([value]))
@@ -152,7 +154,7 @@ class Evaluator:
         return values, violations, details
 
     def _evaluate(
-        self, full: FloatArray, epsilon: float
+        self, full: FloatArray, epsilon: float, gradients: bool
     ) -> tuple[FloatArray, FloatArray | None, Details | None]:
         if not self.constrained:
             values = self._values(full)
@@ -231,7 +233,7 @@ class Evaluator:
     def submit(self, number: int, point: FloatArray) -> None:
         """Begin the evaluation of one point, of at most `workers` at a time."""
         full = self.space.full(point[None])
-        value = self.memory.recall(full)
+        value = self.memory.recall(full) if self._recalls else None
         if value is not None:
             self._ready.append((number, float(value[0])))
             return
@@ -286,7 +288,7 @@ class Evaluator:
 
     def _values(self, full: FloatArray) -> FloatArray:
         """Return the values of points with all coordinates; fun is called where none is known."""
-        values = self.memory.recall(full)
+        values = self.memory.recall(full) if self._recalls else None
         if values is None:
             return self._called(full)
         rows = np.flatnonzero(np.isnan(values))
