@@ -12,7 +12,6 @@ import csv
 import heapq
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 import cma
 import cocoex
@@ -111,27 +110,6 @@ def rows(dimension: int, instances: range, budget: int):
                            round(clock.time, 2), round(clock.share, 4))  # fmt: skip
 
 
-def table(data: list[dict]) -> str:
-    """Return the share of problems solved and medians relative to one worker, as Markdown."""
-    serial = {(r["function"], r["instance"]): r for r in data if int(r["workers"]) == 1}
-    lines = ["| search | workers | solved | busy | relative evaluations | speed-up |",
-             "|---|--:|--:|--:|--:|--:|"]  # fmt: skip
-    for name in CONTENDERS:
-        for workers in WORKERS:
-            runs = [r for r in data if r["search"] == name and int(r["workers"]) == workers]
-            pairs = [(r, serial[r["function"], r["instance"]]) for r in runs]
-            both = [(r, s) for r, s in pairs if int(r["solved"]) and int(s["solved"])]
-            more = median(float(r["evaluations"]) / float(s["evaluations"]) for r, s in both)
-            faster = median(float(s["time"]) / float(r["time"]) for r, s in both)
-            solved = sum(int(r["solved"]) for r in runs)
-            busy = median(float(r["busy"]) for r in runs)
-            lines.append(
-                f"| {name} | {workers} | {solved} of {len(runs)} | {busy:.0%} | {more:.2f} | "
-                f"{faster:.1f} |"
-            )
-    return "\n".join(lines)
-
-
 HEADER = ("search", "workers", "function", "instance", "evaluations", "solved", "time", "busy")
 
 
@@ -151,8 +129,7 @@ def main() -> None:
         for row in data:
             writer.writerow(row)
             file.flush()
-    with chosen.csv.open(encoding="utf-8") as file:
-        print(table(list(csv.DictReader(file))))
+    print(f"written: {chosen.csv}; python docs/make_results.py makes the table")
 
 
 if __name__ == "__main__":

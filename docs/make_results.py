@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
 RESULTS = Path(__file__).parent / "results"
 PAGES = (RESULTS.parents[1] / "README.md", *sorted(RESULTS.glob("*.md")))
@@ -175,6 +176,27 @@ def control_test() -> str:
     return markdown(names, rows)
 
 
+def parallel() -> str:
+    """Return how busy many workers are, and how much faster they reach the target."""
+    runs = data("parallel")
+    serial = {(r["function"], r["instance"]): r for r in runs if r["workers"] == "1"}
+    rows = []
+    for search, workers in dict.fromkeys((r["search"], r["workers"]) for r in runs):
+        if workers == "1":
+            continue
+        own = [r for r in runs if (r["search"], r["workers"]) == (search, workers)]
+        pairs = [(r, serial[r["function"], r["instance"]]) for r in own]
+        both = [(r, s) for r, s in pairs if r["solved"] == s["solved"] == "1"]
+        more = median(float(r["evaluations"]) / float(s["evaluations"]) for r, s in both)
+        faster = median(float(s["time"]) / float(r["time"]) for r, s in both)
+        busy = median(float(r["busy"]) for r in own)
+        count = sum(r["solved"] == "1" for r in own)
+        rows.append((search, workers, f"{count} of {len(own)}", f"{busy:.0%}", f"{more:.2f}",
+                     f"{faster:.1f}"))  # fmt: skip
+    rows.sort(key=lambda row: (row[0] == "pycma", row[0], int(row[1])))
+    return markdown(("search", "workers", "solved", "busy", "evaluations", "speed-up"), rows)
+
+
 #: Functions that make the tables, by the names that pages use.
 TABLES: dict[str, Callable[[], str]] = {
     "readme-bbob": readme_bbob,
@@ -184,6 +206,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "corrected": corrected,
     "summary": summary,
     "single-runs": single_runs,
+    "parallel": parallel,
 }
 
 
