@@ -91,9 +91,10 @@ def table(bench: str, dataset: str) -> Task:
 def mixint(instances: str) -> Iterator[Task]:
     import cocoex
 
-    options = f"dimensions: 5,10 function_indices: {FUNCTIONS}"
+    options = f"dimensions: 5 function_indices: {FUNCTIONS}"
     suite = cocoex.Suite("bbob-mixint", f"instances: {instances}", options)
-    for problem in suite:
+    for index in range(len(suite)):
+        problem = suite.get_problem(index)
         whole = problem.number_of_integer_variables
         variables: dict[str, Any] = {}
         for j, (low, high) in enumerate(

@@ -129,7 +129,7 @@ def test_choices_may_be_any_objects() -> None:
 def test_minimize_speaks_in_names() -> None:
     seen: list[object] = []
     result = uaos.minimize(
-        loss, svm(), budget=300, seed=1,
+        loss, svm(), budget=120, seed=1,
         x0={"lr": 1e-2, "depth": 3, "kernel": "rbf", "shrink": True, "size": "S", "width": 10,
             "batch": 32, "drop": 0.2},
         callback=lambda x, convergence: seen.append(x),
@@ -145,21 +145,21 @@ def test_minimize_speaks_in_names() -> None:
 
 def test_constraints_get_names_too() -> None:
     constraint = {"type": "ineq", "fun": lambda p: p["depth"] - 9 + p.get("degree", 0) * 0}
-    result = uaos.minimize(loss, svm(), budget=300, seed=1, constraints=constraint)
+    result = uaos.minimize(loss, svm(), budget=60, seed=1, constraints=constraint)
     assert result.x["depth"] == 9
     assert result.maxcv == 0
 
 
 def test_a_vectorized_function_gets_a_list_of_dicts() -> None:
     result = uaos.minimize(
-        lambda batch: [loss(p) for p in batch], svm(), budget=60, seed=1, vectorized=True
+        lambda batch: [loss(p) for p in batch], svm(), budget=30, seed=1, vectorized=True
     )
-    assert result.fun == uaos.minimize(loss, svm(), budget=60, seed=1).fun
+    assert result.fun == uaos.minimize(loss, svm(), budget=30, seed=1).fun
 
 
 def test_workers_get_names_and_give_the_same_run() -> None:
-    alone = uaos.minimize(loss, svm(), budget=60, seed=1)
-    assert uaos.minimize(loss, svm(), budget=60, seed=1, workers=2).x == alone.x
+    alone = uaos.minimize(loss, svm(), budget=30, seed=1)
+    assert uaos.minimize(loss, svm(), budget=30, seed=1, workers=2).x == alone.x
 
 
 def test_an_exception_names_the_values() -> None:

@@ -22,7 +22,7 @@ of them is credited with the full improvement:
 from importlib import import_module
 
 # Public names, and the modules that import their host libraries.
-_MODULES = {"OptunaSampler": "optuna"}
+_MODULES = {"OptunaSampler": "optuna", "SearchCV": "sklearn"}
 
 
 def __getattr__(name: str) -> object:

@@ -122,13 +122,21 @@ def fit(
     categories : ndarray of bool, shape (d,)
         Which coordinates are categories.
     start : ndarray, shape (d + 1,), optional
-        Hyper-parameters to start from, such as those of an earlier fit.
+        Hyper-parameters to start from, such as those of an earlier fit, beside the prior's mean.
 
     Returns
     -------
     GaussianProcess
     """
-    hyper = default_hyper(points.shape[1]) if start is None else start.copy()
+    starts = [default_hyper(points.shape[1]), *([] if start is None else [start])]
+    fits = [_descend(points, values, categories, hyper) for hyper in starts]
+    return condition(points, values, categories, min(fits, key=lambda fitted: fitted[0])[1])
+
+
+def _descend(
+    points: FloatArray, values: FloatArray, categories: BoolArray, hyper: FloatArray
+) -> tuple[float, FloatArray]:
+    """Return the smallest loss on the way down from hyper-parameters, and where it is."""
     low = np.append(np.full(len(hyper) - 1, _LENGTHS[0]), _NOISE[0])
     high = np.append(np.full(len(hyper) - 1, _LENGTHS[1]), _NOISE[1])
     best, lowest = hyper, np.inf
@@ -141,7 +149,7 @@ def fit(
         rates = np.clip(np.where(gradient * last < 0, 0.5 * rates, 1.2 * rates), 1e-3, 1.0)
         last = gradient
         hyper = np.clip(hyper - rates * np.sign(gradient), low, high)
-    return condition(points, values, categories, best)
+    return lowest, best
 
 
 def default_hyper(dimension: int) -> FloatArray:

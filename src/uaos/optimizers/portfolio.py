@@ -316,6 +316,21 @@ RESIDUAL_KINDS = (
 )  # fmt: skip
 
 
+_MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
+
+#: The same where there are categories, with noise or without. A model finds most in the first 40·D
+#: evaluations. In a long run differential evolution, which crosses categories, then goes on.
+CATEGORICAL_KINDS = (
+    #    least  kappa  first            then       large
+    Kind(     0, 20.0, (),              (_MODEL,), (_DE_2D,)),
+    Kind(   100, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
+)  # fmt: skip
+
+#: The same where there are integers, but no categories or constraints: from 100·D evaluations on as
+#: for real numbers.
+INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
+
+
 def kind_of(
     dimension: int,
     budget: int | None,
@@ -323,12 +338,16 @@ def kind_of(
     noisy: bool = False,
     constrained: bool = False,
     residuals: bool = False,
+    integers: bool = False,
+    categories: bool = False,
 ) -> Kind:
     """Return the row of :data:`KINDS`, or its like, for a dimension and a budget."""
     evaluations = _per_variable(dimension, budget)
-    kinds: tuple[Kind, ...] = NOISY_KINDS if noisy else CONSTRAINED_KINDS if constrained else KINDS
-    if residuals and not noisy:
-        kinds = RESIDUAL_KINDS
+    tables: tuple[tuple[bool, tuple[Kind, ...]], ...] = (
+        (categories, CATEGORICAL_KINDS), (noisy, NOISY_KINDS), (residuals, RESIDUAL_KINDS),
+        (constrained, CONSTRAINED_KINDS), (integers, INTEGER_KINDS), (True, KINDS),
+    )  # fmt: skip
+    kinds = next(kinds for applies, kinds in tables if applies)
     return [kind for kind in kinds if kind.least <= evaluations][-1]
 
 
@@ -344,6 +363,8 @@ def default_members(
     noisy: bool = False,
     constrained: bool = False,
     residuals: bool = False,
+    integers: bool = False,
+    categories: bool = False,
 ) -> tuple[Member, ...]:
     """Return the members for a dimension and a budget, according to :data:`KINDS`.
 
@@ -359,12 +380,19 @@ def default_members(
         Whether there are constraints, and no integers.
     residuals : bool
         Whether the residuals of a sum of squares are told.
+    integers : bool
+        Whether there are integers, and no constraints.
+    categories : bool
+        Whether there are categories.
 
     Returns
     -------
     tuple of Member
     """
-    kind = kind_of(dimension, budget, noisy=noisy, constrained=constrained, residuals=residuals)
+    kind = kind_of(
+        dimension, budget, noisy=noisy, constrained=constrained, residuals=residuals,
+        integers=integers, categories=categories,
+    )  # fmt: skip
     seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 
@@ -741,7 +769,7 @@ class Portfolio(Optimizer):
     """
 
     name: ClassVar[str] = "portfolio"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
         "_by_table", "_chosen", "_worst", "_first_values", "_last_gain", "_reference", "_finishing",
         "_finished",
@@ -762,13 +790,19 @@ class Portfolio(Optimizer):
             )
         chosen = PortfolioSettings.of(settings).changed(changes)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
-        members = chosen.chosen or default_members(
+        members = chosen.chosen or self._default_members(chosen.noisy)
+        return dataclasses.replace(chosen, members=self._able(members)), method
+
+    def _default_members(self, noisy: bool) -> tuple[Member, ...]:
+        """Return the members of the table for this problem."""
+        return default_members(
             self.dimension,
             self.budget,
-            noisy=chosen.noisy,
-            constrained=chosen.constrained and self.integers is None,
+            noisy=noisy,
+            constrained=self.constrained and self.integers is None,
+            integers=self.integers is not None and not self.constrained,
+            categories=self.categories is not None,
         )
-        return dataclasses.replace(chosen, members=self._able(members)), method
 
     def _able(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return the members that handle the constraints and integers of the problem."""
@@ -819,8 +853,8 @@ class Portfolio(Optimizer):
         changes = self.noisy and not before
         if changes and self.method == self._turns.default_method:
             self.method = None  # that for the members that remain
-        if changes and self._by_table:
-            members = self._able(default_members(self.dimension, self.budget, noisy=True))
+        if changes and self._by_table and self.categories is None:
+            members = self._able(self._default_members(True))
             start = None if self.best_x is None else self.best_x[None]
             self._seat(members, [self._built(member, start) for member in members])
         elif changes:

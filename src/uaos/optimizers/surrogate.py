@@ -27,6 +27,9 @@ from uaos.problems.variables import Space
 _MOST, _MOST_FITTED = 400, 200
 # A fit is renewed when the number of points has grown by this factor.
 _GROWTH = 1.1
+# The share of points that are neighbors of one of the best so far, whatever the model says, and
+# the number of these best.
+_LOCAL, _LEADERS = 0.15, 5
 # The search for the largest expected improvement: random points, points around the best, starts of
 # local searches, their rounds, and neighbors per round.
 _RANDOM, _AROUND, _STARTS, _ROUNDS, _NEIGHBORS = 200, 100, 6, 12, 24
@@ -111,6 +114,7 @@ class Coordinates:
 class Proposer:
     """Proposes points where a model expects the largest improvement.
 
+    One point in seven is a neighbor of one of the best so far instead, in case the model is wrong.
     The hyper-parameters of the model are fitted anew when the points have become a tenth more.
 
     Attributes
@@ -145,6 +149,13 @@ class Proposer:
         rng : numpy.random.Generator
             Draws the candidates.
         """
+        known = {row.tobytes() for row in points}
+        if rng.random() < _LOCAL:
+            leaders = points[np.argsort(scores, kind="stable")[:_LEADERS]]
+            near = coordinates.neighbors(leaders[rng.integers(len(leaders), size=_NEIGHBORS)], rng)
+            unknown = [point for point in near if point.tobytes() not in known]
+            if unknown:
+                return np.array(unknown[0])
         scaled, d = coordinates.scaled(points), points.shape[1]
         grown = not self.fitted_to <= len(points) < _GROWTH * self.fitted_to
         if self.hyper is None or grown or len(self.hyper) != d + 1:
@@ -155,7 +166,6 @@ class Proposer:
         rows = _best_and_others(scores, _MOST)
         model = condition(scaled[rows], scores[rows], coordinates.categories, self.hyper)
         best = float(model.predict(scaled[rows[:1]])[0][0])
-        known = {row.tobytes() for row in points}
         return _maximized(coordinates, model, points[rows], best, known, rng)
 
 
@@ -274,7 +284,7 @@ class SurrogateSearch(Optimizer):
 
     name: ClassVar[str] = "GP"
     reference: ClassVar[str] = "Jones, Schonlau & Welch (1998)"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories")
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = ("_points", "_values", "_excess", "_fit")
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
     settings: SurrogateSettings

@@ -37,7 +37,14 @@ from uaos.optimizers.de.settings import (
     Linear,
     Stagnation,
 )
-from uaos.optimizers.de.variation import choose_partners, cross, move_integers, mutate, repair
+from uaos.optimizers.de.variation import (
+    choose_partners,
+    cross,
+    move_integers,
+    mutate,
+    mutate_categories,
+    repair,
+)
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.settings import OptimizerSettings
@@ -47,6 +54,8 @@ from uaos.selection.selector import Selector
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
+# The most differences in the formula of a strategy.
+_DIFFERENCES = (layout.PARTNERS - 1) // 2
 # The rule by which a population that does not restart stagnates.
 _PATIENCE = Stagnation(spread=0.0)
 
@@ -116,7 +125,7 @@ class DifferentialEvolution(Optimizer):
     """
 
     name: ClassVar[str] = "DE"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories")
     starts_together: ClassVar[bool] = True
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})
 
@@ -301,7 +310,9 @@ class DifferentialEvolution(Optimizer):
         self._add_custom(points)
         if self.integers is not None:
             parents = self._parents()
-            move_integers(points, parents, self.integers, self.low, self.high, self.rng)
+            move_integers(
+                points, parents, self.integers, self.categories, self.low, self.high, self.rng
+            )
         return points
 
     # The steps of a generation, each of which a subclass may replace
@@ -345,6 +356,12 @@ class DifferentialEvolution(Optimizer):
             self.population.rows, partners, self.offspring.operators, self.pool.differences,
             self.offspring.F, mutants,
         )  # fmt: skip
+        if self.categories is not None:
+            uniforms = self.rng.random((len(partners), len(self.categories), _DIFFERENCES))
+            mutate_categories(
+                self.population.rows, partners, self.offspring.operators, self.pool.differences,
+                self.offspring.F, self.categories, uniforms, mutants,
+            )  # fmt: skip
         return mutants
 
     def _cross(self, mutants: FloatArray) -> FloatArray:

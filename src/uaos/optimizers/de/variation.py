@@ -113,6 +113,35 @@ def mutate(
 
 
 @njit
+def mutate_categories(
+    rows: FloatArray,
+    partners: IntArray,
+    operators: IntArray,
+    differences: IntArray,
+    F: FloatArray,
+    categories: IntArray,
+    uniforms: FloatArray,
+    mutants: FloatArray,
+) -> None:
+    """Write the categories of mutants, which have no differences.
+
+    A mutant has the category of its base. For each difference whose two points have different
+    categories, it takes that of the first one with probability F: what is the same in both points
+    stays, as in v = base + F (plus - minus).
+    """
+    for i in range(len(mutants)):
+        for c in range(len(categories)):
+            j = categories[c]
+            chosen = np.rint(rows[partners[i, at.BASE], j])
+            for k in range(differences[operators[i]]):
+                plus = np.rint(rows[partners[i, at.PLUS_1 + 2 * k], j])
+                minus = np.rint(rows[partners[i, at.MINUS_1 + 2 * k], j])
+                if plus != minus and uniforms[i, c, k] < F[i]:
+                    chosen = plus
+            mutants[i, j] = chosen
+
+
+@njit
 def cross(
     parents: FloatArray,
     mutants: FloatArray,
@@ -193,14 +222,15 @@ def move_integers(
     offspring: FloatArray,
     parents: FloatArray,
     integers: IntArray,
+    categories: IntArray | None,
     low: FloatArray,
     high: FloatArray,
     rng: np.random.Generator,
 ) -> None:
     """Keep integer coordinates from stagnating.
 
-    Of an offspring whose integers are all those of its parent, a random one moves by 1: always if
-    nothing else is new either, otherwise with probability 0.1.
+    Of an offspring whose integers are all those of its parent, a random one moves by 1, a category
+    to any other: always if nothing else is new either, otherwise with probability 0.1.
     """
     new = offspring != parents
     new[:, integers] = np.rint(offspring[:, integers]) != np.rint(parents[:, integers])
@@ -208,6 +238,12 @@ def move_integers(
     draws = rng.random((len(offspring), 3))
     for i in np.flatnonzero(same & (~new.any(axis=1) | (draws[:, 0] < _INTEGER_STEP))):
         j = integers[int(draws[i, 1] * len(integers))]
+        if categories is not None and j in categories:
+            count = round(high[j] - low[j])  # of the choices, as the box is that wide
+            other = int(draws[i, 2] * (count - 1))
+            offspring[i, j] = np.ceil(low[j]) + other
+            offspring[i, j] += float(offspring[i, j] >= np.rint(parents[i, j]))
+            continue
         step = 1.0 if draws[i, 2] < 0.5 else -1.0
         for moved in (offspring[i, j] + step, offspring[i, j] - step):
             if low[j] <= moved <= high[j]:

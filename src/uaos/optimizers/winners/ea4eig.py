@@ -371,7 +371,9 @@ class EA4eig(Winner):
         better = population.rows[population.order[: population.NP // 2]]
         points = self.cma.sample(better, population.NP, self.rng)[: len(operators)]
         if self.integers is not None:
-            move_integers(points, self._parents(), self.integers, self.low, self.high, self.rng)
+            move_integers(
+                points, self._parents(), self.integers, None, self.low, self.high, self.rng
+            )
         return points
 
     def _draw_rates(self) -> None:

@@ -1,0 +1,148 @@
+"""scikit-learn: a search for hyper-parameters with the interface of RandomizedSearchCV.
+
+search = uaos.adapters.SearchCV(estimator, space, n_iter=50, random_state=1).fit(X, y)
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.checks import evaluation_count
+from uaos.errors import InvalidParameter
+from uaos.extras import MissingExtra
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.catalogue import ConfigurationLike, as_configuration
+from uaos.problems.variables import Space
+
+try:
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection import RandomizedSearchCV
+except ImportError as error:
+    raise MissingExtra("uaos.adapters.SearchCV", "scikit-learn", "sklearn") from error
+
+
+# scikit-learn's message where no fold of a call could be fitted.
+_ALL_FAILED = re.compile(r"^\s*All the \d+ fits failed")
+
+
+class SearchCV(RandomizedSearchCV):
+    """Search hyper-parameters by cross-validation, each candidate chosen from earlier scores.
+
+    Everything but `space` and `method` is as in scikit-learn's RandomizedSearchCV, its attributes
+    (`best_params_`, `cv_results_`, …) included.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        What is tuned.
+    space : mapping or Space
+        Names of parameters and their variables: :class:`uaos.Real`, :class:`uaos.Integer`,
+        :class:`uaos.Categorical`, or fixed values.
+    n_iter : int
+        Candidates that are tried.
+    method : str, Method or Configuration, optional
+        What searches; by default the portfolio of :func:`uaos.minimize`.
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As in scikit-learn. `n_jobs` fits the folds of a candidate in parallel. With several scores,
+        `refit` names the one that is maximized.
+    random_state : int, optional
+        Makes the search repeatable.
+
+    Attributes
+    ----------
+    optimizer_ : Optimizer
+        The optimizer after the search; its `result` has the history.
+
+    Raises
+    ------
+    InvalidParameter
+        By `fit`, if an argument is not what it should be.
+
+    Examples
+    --------
+    >>> import uaos
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> space = {"C": uaos.Real(0.01, 100, log=True), "gamma": uaos.Real(1e-3, 10, log=True)}
+    >>> search = uaos.adapters.SearchCV(SVC(), space, n_iter=15, random_state=1)
+    >>> search.fit(*load_iris(return_X_y=True)).best_score_ > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Mapping[str, object] | Space,
+        *,
+        n_iter: int = 50,
+        method: ConfigurationLike | None = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool | str | Callable[..., int] = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        random_state: int | None = None,
+        error_score: float | str = np.nan,
+        return_train_score: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator, space, n_iter=n_iter, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv,
+            verbose=verbose, pre_dispatch=pre_dispatch, random_state=random_state,
+            error_score=error_score, return_train_score=return_train_score,
+        )  # fmt: skip
+        self.space = space
+        self.method = method
+
+    def _run_search(
+        self, evaluate_candidates: Callable[..., Mapping[str, Sequence[float]]], **_: object
+    ) -> None:
+        """Ask for candidates and tell their scores, as scikit-learn's base class expects."""
+        if not isinstance(self.space, Mapping | Space):
+            raise InvalidParameter(
+                f"space is {self.space!r}; expected a mapping of parameter names to variables",
+                name="space", value=self.space,
+            )  # fmt: skip
+        space = self.space if isinstance(self.space, Space) else Space(self.space)
+        if not space.searched:
+            evaluate_candidates([space.decode([])])
+            return
+        self.optimizer_ = self._optimizer(space)
+        failure: ValueError | None = None
+        while not self.optimizer_.done:
+            points = self.optimizer_.ask()
+            try:
+                results = evaluate_candidates(space.decode(points))
+            except ValueError as error:
+                if not _ALL_FAILED.search(str(error)):
+                    raise
+                failure = error  # in scikit-learn the end of a search, here of some candidates
+                self.optimizer_.tell(np.full(len(points), np.nan))
+            else:
+                self.optimizer_.tell(-self._scores(results)[-len(points) :])
+        if failure is not None:
+            if self.optimizer_.best_x is None:
+                raise failure
+            warnings.warn(f"some candidates are missing: {failure}", FitFailedWarning, stacklevel=3)
+
+    def _scores(self, results: Mapping[str, Sequence[float]]) -> FloatArray:
+        """Return the scores so far that are maximized."""
+        score = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
+        if score not in results:
+            raise InvalidParameter(
+                f"refit is {self.refit!r}; with several scores it must name the one that is "
+                "maximized",
+                name="refit", value=self.refit,
+            )  # fmt: skip
+        return np.asarray(results[score], float)
+
+    def _optimizer(self, space: Space) -> Optimizer:
+        """Return the optimizer of the search."""
+        configuration = as_configuration("portfolio" if self.method is None else self.method)
+        return configuration.build(
+            space, seed=self.random_state, budget=evaluation_count(self.n_iter, "n_iter")
+        )

@@ -1,0 +1,165 @@
+"""Search by a model: the Gaussian process, what it is told, and the points it proposes."""
+
+import math
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.optimizers.de.variation import move_integers, mutate_categories
+from uaos.optimizers.gaussian_process import (
+    _loss,
+    condition,
+    covariance,
+    default_hyper,
+    fit,
+    log_improvement,
+)
+from uaos.optimizers.portfolio import default_members
+from uaos.optimizers.surrogate import Coordinates, model_values
+
+MIXED = np.array([False, True])
+
+
+# The process
+
+
+def test_covariance_is_maternes_with_equal_categories_at_distance_0() -> None:
+    points = np.array([[0.0, 1.0], [0.5, 1.0], [0.0, 2.0]])
+    K = covariance(points, points, MIXED, np.array([0.5, 2.0]))
+    r = math.sqrt(5.0)  # of a distance of one length
+    assert math.isclose(K[0, 1], (1 + r + 5 / 3) * math.exp(-r))
+    half = math.sqrt(5.0) / 2  # different categories: 1 / 2
+    assert math.isclose(K[0, 2], (1 + half + half**2 / 3) * math.exp(-half))
+    assert np.diag(K).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_the_gradient_of_the_likelihood_is_that_of_differences() -> None:
+    rng = np.random.default_rng(1)
+    points = np.column_stack([rng.random(12), rng.integers(3, size=12)])
+    values, hyper = rng.standard_normal(12), np.array([-0.5, 0.3, -3.0])
+    _, gradient = _loss(points, values, MIXED, hyper)
+    for j, step in enumerate(1e-5 * np.eye(3)):
+        ends = [_loss(points, values, MIXED, hyper + s)[0] for s in (step, -step)]
+        assert math.isclose(gradient[j], (ends[0] - ends[1]) / 2e-5, rel_tol=1e-4)
+
+
+def test_a_fit_is_no_worse_than_the_prior_and_interpolates_smooth_values() -> None:
+    points = np.linspace(0, 1, 15)[:, None]
+    values = np.sin(6 * points[:, 0])
+    values -= values.mean()
+    no_category = np.array([False])
+    model = fit(points, values, no_category)
+    before = _loss(points, values, no_category, default_hyper(1))[0]
+    assert _loss(points, values, no_category, model.hyper)[0] <= before
+    mean, deviation = model.predict(points)
+    np.testing.assert_allclose(mean, values, atol=1e-2)
+    assert deviation.max() < model.predict(np.array([[3.0]]))[1][0]
+
+
+def test_expected_improvement_by_hand() -> None:
+    at_best = log_improvement(np.array([1.0]), np.array([2.0]), 1.0)[0]
+    assert math.isclose(at_best, math.log(2.0 / math.sqrt(2 * math.pi)))  # σ φ(0)
+    near, far = log_improvement(np.array([5.999, 6.001]), np.array([1.0, 1.0]), 0.0)
+    assert math.isclose(near, far, abs_tol=0.1)  # where the expansion takes over
+
+
+def test_a_process_far_away_knows_nothing() -> None:
+    model = condition(np.zeros((1, 1)), np.ones(1), np.array([False]), default_hyper(1))
+    mean, deviation = model.predict(np.array([[50.0]]))
+    assert abs(mean[0]) < 1e-6
+    assert math.isclose(deviation[0] ** 2, model.variance, rel_tol=1e-6)
+
+
+# What it is told
+
+
+def test_outliers_and_failures_are_drawn_in() -> None:
+    values = np.array([0.0, 1.0, 2.0, 1e9, np.nan])
+    scores = model_values(values)
+    assert np.isfinite(scores).all()
+    assert scores[3] == scores[4] == scores.max()
+    assert scores[1] - scores[0] > 0.01 * (scores[3] - scores[0])
+
+
+def test_infeasible_points_follow_feasible_ones() -> None:
+    scores = model_values(np.array([5.0, np.nan, np.nan]), np.array([0.0, 0.1, 0.2]))
+    assert scores[0] < scores[1] < scores[2]
+
+
+# Points
+
+
+def test_neighbors_stay_in_the_box_and_change_something() -> None:
+    kinds = np.array([0, 1, 2])
+    coordinates = Coordinates(np.array([0.0, -0.5, -0.5]), np.array([1.0, 9.5, 3.5]), kinds)
+    rng = np.random.default_rng(1)
+    points = coordinates.uniform(500, rng)
+    near = coordinates.neighbors(points, rng)
+    for sample in (points, near):
+        assert ((sample >= [0, 0, 0]) & (sample <= [1, 9, 3])).all()
+        assert (sample[:, 1:] == np.rint(sample[:, 1:])).all()
+    assert (near != points).any(axis=1).mean() > 0.8
+    assert set(near[:, 2]) == {0, 1, 2, 3}
+
+
+def test_it_finds_the_optimum_of_a_mixed_function_within_60_evaluations() -> None:
+    space = uaos.Space({
+        "x": uaos.Real(-5, 5), "n": uaos.Integer(0, 20), "k": uaos.Categorical(list("abcdef")),
+    })  # fmt: skip
+    run = uaos.SurrogateSearch(space, seed=1, budget=60)
+    seen = []
+    while not run.done:
+        points = run.ask()
+        seen += [tuple(p) for p in points.tolist()]
+        run.tell([p["x"] ** 2 + abs(p["n"] - 13) + (p["k"] != "d") for p in space.decode(points)])
+    best = space.decode(run.best_x)
+    assert (best["n"], best["k"]) == (13, "d")
+    assert len(set(seen)) == 60
+
+
+def test_a_batch_has_different_points() -> None:
+    run = uaos.SurrogateSearch([(0, 1)] * 2, seed=1, budget=40, batch=4)
+    while not run.done:
+        points = run.ask()
+        run.tell((points**2).sum(axis=1))
+    assert len({tuple(p) for p in points.tolist()}) == len(points) > 1
+
+
+# Categories elsewhere
+
+
+def test_differential_evolution_exchanges_categories() -> None:
+    """The base has 0; the difference has 3 and 1 in offspring 0, and 2 twice in offspring 1."""
+    rows = np.array([[0.0], [3.2], [1.0], [2.0]])
+    partners = np.zeros((2, 7), np.int64)
+    partners[0, :3], partners[1, :3] = (0, 1, 2), (0, 3, 3)
+    mutants = np.empty((2, 1))
+    one = np.zeros(2, np.int64)
+    mutate_categories(
+        rows, partners, one, np.array([1]), np.array([0.5, 0.5]), np.array([0]),
+        np.full((2, 1, 3), 0.4), mutants,
+    )  # fmt: skip
+    assert mutants.ravel().tolist() == [3.0, 0.0]
+
+
+def test_a_category_that_would_stagnate_becomes_another() -> None:
+    parents = np.full((200, 1), 2.0)
+    offspring = parents.copy()
+    j = np.array([0])
+    low, high = np.array([-0.5 + 1e-12]), np.array([4.5 - 1e-12])
+    move_integers(offspring, parents, j, j, low, high, np.random.default_rng(1))
+    assert set(offspring.ravel().tolist()) == {0.0, 1.0, 3.0, 4.0}
+
+
+@pytest.mark.parametrize(
+    ("table", "budget", "names"),
+    [
+        ("categories", 200, ["GP"]),
+        ("categories", None, ["GP", "mix"]),
+        ("integers", 200, ["GP"]),
+        ("integers", 2000, ["STEP", "BFGS", "CMA-ES"]),
+    ],
+)
+def test_the_portfolio_has_a_model_where_it_pays(table: str, budget: int, names: list) -> None:
+    assert [member.name for member in default_members(5, budget, **{table: True})] == names
