@@ -139,3 +139,11 @@ def test_workers_do_not_change_the_run():
     two = search(hs71, [(1, 5)] * 4, HS71, x0=[1, 5, 5, 1], workers=2)
     assert one.x.tolist() == two.x.tolist()
     assert one.nfev == two.nfev
+
+
+def test_a_narrow_range_is_no_contradiction():
+    """On 0.9999 <= x·x <= 1.0001 the minimum of x + y is -√(2·1.0001): g03 of CEC 2006 is alike."""
+    narrow = SimpleNamespace(fun=lambda x: x @ x, lb=0.9999, ub=1.0001)
+    result = search(lambda x: x[0] + x[1], BOX, narrow, x0=[3.0, 1.0])
+    assert result.success
+    assert result.fun == pytest.approx(-math.sqrt(2 * 1.0001), abs=1e-6)

@@ -25,9 +25,9 @@ _FIRST_LENGTH = 0.3
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
 _MAX_TRIALS = 10
-# Weights of violations in a quadratic program, in units of the gradient: the first, and the last
-# that is tried where the linear constraints contradict each other.
-_FIRST_WEIGHT, _LAST_WEIGHT = 1e3, 1e9
+# Weights of violations in a quadratic program, in units of the gradient: the first, the last for
+# steps that end inside the constraints, and the last where linear constraints are contradictory.
+_FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs whose values differ by less than this share have ended at the same point, if they violate
 # constraints by no more than the other.
 _SAME, _MET = 1e-6, 1e-6
@@ -388,33 +388,41 @@ class SQP(Optimizer):
         return np.where(self._equal(), 0.0, np.maximum(likely, rounding))
 
     def _solve(self, c: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return the step of the quadratic program in units of the scale, and the multipliers."""
+        """Return a step in units of the scale, and the multipliers.
+
+        It ends a little inside the inequalities if there is room for that.
+        """
+        solution, met = self._solve_within(c + self._margins(), _INSIDE_WEIGHT)
+        return solution if met else self._solve_within(c, _LAST_WEIGHT)[0]
+
+    def _solve_within(
+        self, c: FloatArray, last: float
+    ) -> tuple[tuple[FloatArray, FloatArray] | None, bool]:
+        """Return the solution of the quadratic program, and whether it meets the constraints."""
         norms = np.linalg.norm(self._jacobian, axis=1)
         norms = np.where(norms > 0, norms, 1.0)
         gradient = self._gradient if np.isfinite(self._f) else np.full(self.dimension, 1e-6)
-        solution = None
-        weight = _FIRST_WEIGHT
-        while weight <= _LAST_WEIGHT:
-            program = PenaltyProgram(
+        solution, weight = None, _FIRST_WEIGHT
+        while weight <= last:
+            found = PenaltyProgram(
                 self._hessian, gradient, self._jacobian / norms[:, None], c / norms, self._equal(),
                 weight, (self.low - self._x) / self._scale, (self.high - self._x) / self._scale,
-            )  # fmt: skip
-            found = program.solve()
+            ).solve()  # fmt: skip
             if found is None:
                 break
             solution = found[0], found[1] / norms
             left = self._violated(c + self._jacobian @ found[0]) / norms
             if left.max(initial=0.0) <= 1e-9:
-                break
+                return solution, True
             weight *= 1e3
-        return solution
+        return solution, False
 
     def _choose_direction(self) -> None:
-        solution = self._solve(self._c + self._margins())
+        solution = self._solve(self._c)
         if solution is None:  # the model may be too badly conditioned
             curvature = max(float(np.diagonal(self._hessian).mean()), 1e-12)
             self._hessian, self._updates = np.eye(self.dimension) * curvature, 0
-            solution = self._solve(self._c + self._margins())
+            solution = self._solve(self._c)
         if solution is None:
             self._end()
             return
@@ -491,7 +499,7 @@ class SQP(Optimizer):
         """Correct a full step for the curvature of the constraints; return whether it changed."""
         if not self._violated(c).sum() > self._violated(self._c + self._jacobian @ d).sum():
             return False
-        solution = self._solve(c - self._jacobian @ d + self._margins())
+        solution = self._solve(c - self._jacobian @ d)
         if solution is None:
             return False
         self._plain = self._direction
