@@ -5,7 +5,7 @@
     python benchmarks/noise.py detect --dim 5 --budget 1000 --instances 6-10
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
     python benchmarks/noise.py rank beside.csv
-    python benchmarks/noise.py calibrate --runs 1000
+    python benchmarks/noise.py calibrate --runs 1000 --budgets 300
     python benchmarks/noise.py credit --repetitions 100
 
 `coco` runs `uaos.minimize` with its default method on bbob-noisy, logged by COCO's own observer:
@@ -59,10 +59,7 @@ def run_coco(arguments: argparse.Namespace) -> None:
         for k, problem in enumerate(suite):
             problem.observe_with(observer)
             box = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
-            uaos.minimize(
-                problem, box, budget=arguments.budget * problem.dimension, seed=1 + k,
-                history=False,
-            )  # fmt: skip
+            run_default(problem, box, arguments, 1 + k)
             instances.append(tuple(map(int, re.findall(r"_[fid]0*(\d+)", problem.id))))
             problem.free()
         os.chdir(here)
@@ -75,6 +72,21 @@ def run_coco(arguments: argparse.Namespace) -> None:
         for (function, dimension, number), share in shares:
             instance = sorted(i for f, i, d in instances if (f, d) == (function, dimension))[number]
             writer.writerow([dimension, arguments.budget, function, instance, f"{share:.4f}"])
+
+
+def run_default(
+    problem: Callable[..., float],
+    box: list[tuple[float, float]],
+    arguments: argparse.Namespace,
+    seed: int,
+) -> None:
+    """Run the default, or CMA-ES with a larger population if `--enlarged` is given."""
+    method, noise = None, "auto"
+    if arguments.enlarged is not None:
+        settings = {"enlarged": arguments.enlarged, "restarts": "IPOP", "center": True}
+        method, noise = uaos.Configuration("IPOP", optimizer="CMA-ES", settings=settings), False
+    budget = arguments.budget * len(box)
+    uaos.minimize(problem, box, method=method, budget=budget, seed=seed, noise=noise, history=False)
 
 
 def logged_shares(folder: str) -> Iterator[tuple[tuple[int, int, int], float]]:
@@ -342,7 +354,7 @@ def show_rank(arguments: argparse.Namespace) -> None:
 def run_calibrate(arguments: argparse.Namespace) -> None:
     """Print how often the true value is within two standard errors of the estimate."""
     print("| budget | runs | covered | mean of fun - true, in standard errors |\n|--:|--:|--:|--:|")
-    for budget in (100, 300, 1000):
+    for budget in arguments.budgets:
         within, errors = [], []
         for seed in range(arguments.runs):
             fun = Noisy(list(FUNCTIONS)[seed % len(FUNCTIONS)], 4, 0.1, seed)
@@ -406,6 +418,7 @@ def main() -> None:
     coco.add_argument("--instances", default="6-10")
     coco.add_argument("--budget", type=int, default=100)
     coco.add_argument("--functions")
+    coco.add_argument("--enlarged", type=float)
     command("table", show_table).add_argument("files", nargs="+")
     detect = command("detect", run_detect)
     detect.add_argument("--dim", type=int, default=5)
@@ -419,7 +432,9 @@ def main() -> None:
     beside.add_argument("--seeds", type=int, default=5)
     beside.add_argument("--solvers", nargs="*")
     command("rank", show_rank).add_argument("files", nargs="+")
-    command("calibrate", run_calibrate).add_argument("--runs", type=int, default=1000)
+    calibrate = command("calibrate", run_calibrate)
+    calibrate.add_argument("--runs", type=int, default=1000)
+    calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])
     command("credit", run_credit).add_argument("--repetitions", type=int, default=100)
     arguments = parser.parse_args()
     arguments.run(arguments)
