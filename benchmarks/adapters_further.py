@@ -18,8 +18,8 @@ CHOICES = ("adaptive", "default", "random")
 def cases() -> list[Case]:
     """Return the problems."""
     return [
-        *(several_objectives("NSGA-II", name, 5000) for name in ("zdt2", "zdt3", "kursawe")),
-        *(several_objectives("MOEA/D", name, 2500) for name in ("zdt2", "zdt3", "kursawe")),
+        *(several_objectives("NSGA-II", name, 5000) for name in ("zdt2", "zdt3")),
+        *(several_objectives("MOEA/D", name, 2500) for name in ("zdt2", "zdt3")),
         *(differential(name, 20) for name in ("ackley", "rastrigin", "rosenbrock")),
     ]
 

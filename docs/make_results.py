@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import median
 
 RESULTS = Path(__file__).parent / "results"
-PAGES = (RESULTS.parents[1] / "README.md", *sorted(RESULTS.glob("*.md")))
+PAGES = (RESULTS.parents[1] / "README.md", RESULTS.parent / "adapters.md",
+         *sorted(RESULTS.glob("*.md")))  # fmt: skip
 _MARKER = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 #: Evaluations that a run of the paper's test may take.
 BUDGET = 2_000_000
@@ -163,6 +164,20 @@ def corrected() -> str:
     return markdown(names, overview("corrected-overview", ("all",)))
 
 
+def adapters_cost() -> str:
+    """Return the processor time of runs with adaptive choice beside that with the default."""
+    rows, table = data("adapters-further"), []
+    for host in dict.fromkeys(row["host"] for row in rows):
+        medians = [
+            median(float(r["seconds"]) for r in rows if (r["host"], r["choice"]) == (host, choice))
+            for choice in ("default", "adaptive")
+        ]
+        ratio = f"{medians[1] / medians[0]:.1f}"
+        table.append((host, f"{medians[0]:.2f}", f"{medians[1]:.2f}", ratio))
+    names = ("", "library's default, seconds", "adaptive choice, seconds", "ratio")
+    return markdown(names, table)
+
+
 def control_test() -> str:
     """Return the test of a configuration against its control."""
     rows = [
@@ -203,6 +218,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
     "control": control,
     "control-test": control_test,
+    "adapters-cost": adapters_cost,
     "corrected": corrected,
     "summary": summary,
     "single-runs": single_runs,
