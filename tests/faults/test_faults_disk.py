@@ -2,6 +2,7 @@
 
 import resource
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from command_line import run as command_line
 from fault_tools import BENCH, finish, runs, short_and_long
 
 from uaos.experiments import Store
+
+LONG = pytest.mark.faults_long
 
 
 def limited(size: int):
@@ -40,6 +43,47 @@ def test_a_benchmark_on_a_full_disk_ends_with_one_line_and_resumes(
     assert code == 0, err
     assert len(runs(folder / "a.db")) == 12
     count("benchmarks on a full disk", len(sizes))
+
+
+def test_a_disk_that_is_full_from_the_start_is_not_called_damage(
+    whole: Path, tmp_path: Path, count
+) -> None:
+    """Opening a store to write needs room for a second file; nothing is wrong with the store."""
+    shutil.copy(whole, tmp_path)
+    before = runs(tmp_path / "a.db")
+    done = on_a_full_disk(*("300" if word == "400" else word for word in BENCH), cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("error: a.db: cannot be "), done.stderr
+    assert "damage" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    assert runs(tmp_path / "a.db") == before
+    count("benchmarks on a full disk")
+
+
+@pytest.mark.parametrize("kilobytes", [200, *(
+    pytest.param(size, marks=LONG) for size in (24, 48, 64, 128, 160, 224)
+)])  # fmt: skip
+def test_a_small_file_system_that_fills_up_is_not_called_damage(
+    kilobytes: int, undisturbed: dict, tmp_path: Path, count
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(small)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        for _ in range(2):  # the second time, the disk is full from the start
+            code, _, err = finish(BENCH, small)
+            assert (code, err.count("\n")) == (2, 1), err
+            assert err.startswith("error: a.db: cannot be "), err
+            assert not list(small.glob("*.lock"))
+        subprocess.run(["mount", "-o", "remount,size=4m", str(small)], check=True)
+        code, _, err = finish(BENCH, small)
+        assert code == 0, err
+        assert runs(small / "a.db") == runs(undisturbed["bench"][0])
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+    count("benchmarks on a full disk")
 
 
 def on_a_full_disk(*command: str, cwd: Path):

@@ -39,6 +39,7 @@ from uaos.experiments.storefile import (
     insert,
     is_whole,
     reading,
+    unusable,
     whole_columns,
 )
 from uaos.experiments.unit import Finished, Outcome, Unit
@@ -217,7 +218,8 @@ class Store:
             else:
                 with cls.open(place) as before:
                     check_before(before)
-            store = cls(place, storefile.connect(place, write=True), lock)
+            with reading(place):
+                store = cls(place, storefile.connect(place, write=True), lock)
         except BaseException:
             lock.release()
             raise
@@ -255,13 +257,19 @@ class Store:
 
     def abandon(self) -> None:
         """Close the file; delete it if it is new and has no run yet."""
-        if not self._fresh or self._lock is None or self._rows("SELECT 1 FROM runs LIMIT 1"):
+        if not self._fresh or self._lock is None or self._has_runs():
             self.close()
             return
         self._connection.close()
         for suffix in ("", "-wal", "-shm", "-journal"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
         self._lock.release()
+
+    def _has_runs(self) -> bool:
+        try:
+            return bool(self._connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone())
+        except sqlite3.Error:  # a full disk: then there may be some
+            return True
 
     def _check_names(self) -> None:
         names = [name for (name,) in self._rows("SELECT name FROM suite")] + self.methods()
@@ -524,15 +532,14 @@ class Store:
                 yield
             except BaseException:
                 self._ids.clear()  # numbers that were not written
-                execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
+                    execute("ROLLBACK")
                 raise
             execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise UaosError(f"{self.path}: cannot be written ({error})") from error
         except sqlite3.DatabaseError as error:
-            # Subclasses are programming errors; the class itself means a damaged file.
-            if type(error) is sqlite3.DatabaseError:
-                raise damaged(self.path, error) from error
+            # Other subclasses are programming errors; the class itself means a damaged file.
+            if type(error) in (sqlite3.OperationalError, sqlite3.DatabaseError):
+                raise unusable(self.path, error, "written") from error
             raise
 
     def _rows(

@@ -312,8 +312,8 @@ def create(path: Path) -> None:
         with whole_file(path) as part, contextlib.closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")  # no second file
             create_tables(connection)
-    except sqlite3.OperationalError as error:
-        raise InvalidFile(f"{path}: cannot be written ({error})") from error
+    except sqlite3.DatabaseError as error:
+        raise unusable(path, error, "written") from error
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -402,6 +402,29 @@ def damaged(path: Path, why: object) -> InvalidFile:
     return InvalidFile(f"{path}: damaged ({words[0]}); restore it from a copy")
 
 
+# SQLite's codes for errors of the disk, the folder or another process, not of the file's contents.
+_OUTSIDE = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_PROTOCOL,
+)  # fmt: skip
+
+
+def unusable(path: Path, error: BaseException, doing: str = "read") -> InvalidFile:
+    """Return the error for a store that is damaged, or whole but on a disk that is full or fails.
+
+    `doing` is "read" or "written".
+    """
+    # The lowest byte of a code is the kind of error.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
+    if isinstance(error, sqlite3.OperationalError) and code in _OUTSIDE:
+        return InvalidFile(
+            f"{path}: cannot be {doing} ({error}). Free space on the disk, or check the "
+            "permissions of the folder, then run the same command again"
+        )
+    return damaged(path, error)
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Report any error that damaged contents cause as a damaged store."""
@@ -410,7 +433,7 @@ def reading(path: Path) -> Iterator[None]:
     except UaosError:
         raise
     except _UNREADABLE as error:
-        raise damaged(path, error) from error
+        raise unusable(path, error) from error
 
 
 def as_mapping(text: str) -> dict[str, object]:
