@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,10 +53,18 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def read_text(path: Path, kind: str) -> str:
+#: The largest text file that is read, in bytes.
+LARGEST_TEXT = 2**24
+
+
+def read_text(path: Path, kind: str, largest: int = LARGEST_TEXT) -> str:
     """Return the text of a file; `kind`, such as "a TOML file", is for the error message."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with open(path, "rb") as file:
+            content = file.read(largest + 1)
+        if len(content) > largest:
+            raise InvalidFile(f"{path}: larger than the {largest:,} bytes that {kind} may have")
+        return content.decode("utf-8-sig")
     except FileNotFoundError:
         raise InvalidFile(f"{path}: file not found; check the path") from None
     except IsADirectoryError:
@@ -96,13 +105,27 @@ def _toml_value(value: object) -> str:
 def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a TOML file or of a TOML string of several lines."""
     inline = isinstance(source, str) and "\n" in source
-    text = str(source) if inline else read_text(Path(source), "a TOML file")
+    text = str(source) if inline else read_text(Path(source), "a TOML file", _LARGEST_TOML)
     try:
+        _check_size(text)
         return tomllib.loads(text)
     except (RecursionError, ValueError) as error:
         # Beyond syntax errors: invalid dates and numbers, too deep a nesting.
         name = "the text" if inline else source
         raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
+
+
+# Every part of a dotted key is a mapping, which takes some hundred times the bytes of its name.
+_LARGEST_TOML, _DEEPEST = 2**18, 32
+
+
+def _check_size(text: str) -> None:
+    """Refuse a text that would take much memory as TOML."""
+    if len(text) > _LARGEST_TOML:
+        raise ValueError(f"larger than {_LARGEST_TOML:,} characters")
+    words = re.split(r"[\n=,\[\]{}]", text.translate({ord(" "): None, ord("\t"): None}))
+    if any(word.count(".") > _DEEPEST for word in words):
+        raise ValueError(f"a key of more than {_DEEPEST} parts")
 
 
 #: Marks files that uaos wrote, near their beginning or end.
@@ -138,7 +161,7 @@ def check_output(
         raise _refused(place, "is read; give another file than the inputs")
     if not place.is_file():
         return place
-    content = place.read_bytes()
+    content = _both_ends(place)
     if content.startswith(_STORE):
         raise _refused(place, "is a store, which is never replaced; give another file")
     if content and not overwrite and not _is_ours(place, content, columns):
@@ -148,6 +171,14 @@ def check_output(
 
 def _refused(place: Path, why: str) -> InvalidParameter:
     return InvalidParameter(f"output {place} {why}", name="output", value=str(place))
+
+
+def _both_ends(place: Path) -> bytes:
+    """Return the first and the last bytes of a file, where a mark may be."""
+    with open(place, "rb") as file:
+        head = file.read(_NEAR)
+        file.seek(max(file.tell(), os.stat(place).st_size - _NEAR))
+        return head + file.read()
 
 
 def _is_ours(place: Path, content: bytes, columns: str) -> bool:

@@ -2,8 +2,9 @@
 
 The file is a line that names the format, a SHA-256 checksum of what follows, the length of a JSON
 header, the header (kind, version, state, and the types and shapes of the arrays), and the bytes of
-the arrays. Nothing is compressed or pickled: opening a file runs no code and takes no more memory
-than the file's size. Whatever is wrong with it raises :class:`~uaos.errors.InvalidFile`.
+the arrays. Nothing is compressed or pickled: opening a file runs no code. Arrays take as much
+memory as in the file, the header at most about 150 MB. Whatever is wrong with it raises
+:class:`~uaos.errors.InvalidFile`.
 """
 
 import hashlib
@@ -33,6 +34,8 @@ _ARRAY = "__array__"
 _DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 #: The largest size of a file, in bytes.
 LARGEST = 2**31
+#: The largest size of the header: as objects, its values take some thirty times their bytes.
+LARGEST_HEADER = 2**22
 
 #: The bit generators of NumPy that a saved run may name.
 BIT_GENERATORS = {
@@ -49,6 +52,8 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: State) -
     header: State = {"kind": kind, "version": version, "state": _pack(state, arrays)}
     header["arrays"] = [{"type": a.dtype.str, "shape": a.shape} for a in arrays]
     text = json.dumps(header).encode()
+    if len(text) > LARGEST_HEADER:
+        raise TypeError(f"a state of more than {LARGEST_HEADER} bytes besides its arrays")
     body = b"".join([len(text).to_bytes(_LENGTH, "little"), text, *(a.tobytes() for a in arrays)])
     with whole_file(path) as part:
         part.write_bytes(_MAGIC + hashlib.sha256(body).digest() + body)
@@ -57,7 +62,7 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: State) -
 def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
     """Read a file of :func:`write`, or raise :class:`InvalidFile`."""
     try:
-        header, data = _checked(Path(path))
+        header, arrays = _checked(Path(path))
         if header["kind"] != kind:
             raise InvalidFile(f"{path}: holds a {header['kind']}; expected a {kind}")
         if header["version"] != version:
@@ -66,7 +71,7 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
                 f"{path}: written in format {header['version']} by {age} uaos; this one reads "
                 f"{version}. Update uaos, or save again with this version"
             )
-        state: State = _unpack(header["state"], _arrays(header["arrays"], data))
+        state: State = _unpack(header["state"], arrays)
     except FileNotFoundError:
         raise InvalidFile(f"{path}: file not found; check the path") from None
     except InvalidFile:
@@ -103,38 +108,40 @@ def new_generator(name: object) -> np.random.Generator:
     return np.random.Generator(BIT_GENERATORS[name]())
 
 
-def _checked(path: Path) -> tuple[State, memoryview]:
-    """Check size and checksum, and return the header and the bytes of the arrays."""
-    if path.stat().st_size > LARGEST:
+def _checked(path: Path) -> tuple[State, list[_Array]]:
+    """Return the header and the arrays of a file, after checks of sizes and checksum."""
+    size = path.stat().st_size
+    if size > LARGEST:
         raise InvalidFile(f"{path}: larger than the {LARGEST} bytes that a saved state may have")
     with open(path, "rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise ValueError("foreign")
-        checksum, body = file.read(hashlib.sha256().digest_size), file.read()
-    if hashlib.sha256(body).digest() != checksum:
+        checksum, head = file.read(hashlib.sha256().digest_size), file.read(_LENGTH)
+        length = int.from_bytes(head, "little")
+        if length > LARGEST_HEADER:
+            raise ValueError("header")
+        text = file.read(length)
+        summed = hashlib.sha256(head + text)
+        header: State = json.loads(text)
+        if file.tell() + sum(map(_declared_bytes, header["arrays"])) != size:
+            raise ValueError("array")
+        arrays = [np.empty(layout["shape"], layout["type"]) for layout in header["arrays"]]
+        for array in arrays:
+            content = array.reshape(-1).view(np.uint8).data
+            if file.readinto(content) != array.nbytes:
+                raise ValueError("array")
+            summed.update(content)
+    if summed.digest() != checksum:
         raise ValueError("checksum")
-    end = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
-    return json.loads(body[_LENGTH:end]), memoryview(body)[end:]
+    return header, arrays
 
 
-def _arrays(layouts: list[State], data: memoryview) -> list[_Array]:
-    arrays: list[_Array] = []
-    start = 0
-    for layout in layouts:
-        shape = layout["shape"]
-        if layout["type"] not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
-            raise ValueError("array")
-        dtype = np.dtype(layout["type"])
-        size = math.prod(shape)
-        end = start + size * dtype.itemsize
-        if end > len(data):
-            raise ValueError("array")
-        flat = np.frombuffer(data[start:end], dtype=dtype, count=size)
-        arrays.append(flat.reshape(shape).copy())
-        start = end
-    if start != len(data):
+def _declared_bytes(layout: State) -> int:
+    """Return the size of an array that a header declares."""
+    shape = layout["shape"]
+    if layout["type"] not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
         raise ValueError("array")
-    return arrays
+    return math.prod(shape) * np.dtype(layout["type"]).itemsize
 
 
 def _pack(value: object, arrays: list[_Array]) -> object:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import sqlite3
+import subprocess
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -182,4 +184,36 @@ def test_deep_nesting_is_refused(tmp_path: Path, count) -> None:
     file = tmp_path / "s.state"
     file.write_bytes(statefile._MAGIC + hashlib.sha256(body).digest() + body)
     assert attempt(uaos.Selector.load, file)[1]
-    count("deeply nested files, refused", 2)
+    for key in ("a" + ".a" * 12_000, " . ".join("a" * 12_000), ".".join(['"b"'] * 8_000)):
+        line = attempt(uaos.Configuration.from_toml, f"{key} = 1\n[{key}]\n")[1]
+        assert "a key of more than 32 parts" in line
+        assert "more than 32 parts" in attempt(uaos.Configuration.from_toml, f"[{key}]\n")[1]
+    count("deeply nested files, refused", 8)
+
+
+def peak(code: str, folder: Path) -> int:
+    """The memory in megabytes that code takes more at its peak than importing uaos does."""
+    script = (
+        "import resource, sys, uaos\nfrom uaos.errors import UaosError\n"
+        "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nbefore = used()\n"
+        f"try:\n    {code}\nexcept UaosError as error:\n    print(error, file=sys.stderr)\n"
+        "print((used() - before) // 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.count("\n") == 1
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+def test_large_and_endless_files_take_little_memory(tmp_path: Path, count) -> None:
+    assert peak("uaos.Configuration.from_toml('/dev/zero')", tmp_path) < 50
+    assert peak("uaos.suite('/dev/zero')", tmp_path) < 100
+    (tmp_path / "a.toml").write_text("".join(f"a{n}.b.c.d.e = 1\n" for n in range(16_000)))
+    assert peak("uaos.Configuration.from_toml('a.toml')", tmp_path) < 250
+    text = json.dumps({"kind": "selector", "version": 1, "state": [[]] * 14_000_000}).encode()
+    body = len(text).to_bytes(8, "little") + text  # 56 MB
+    (tmp_path / "s.state").write_bytes(statefile._MAGIC + hashlib.sha256(body).digest() + body)
+    assert peak("uaos.Selector.load('s.state')", tmp_path) < 100
+    count("large and endless files, refused", 4)
