@@ -9,6 +9,11 @@ Each arrow after `evaluate` is an exchangeable component (`uaos.components`); fi
 method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
 """
 
+# ruff: noqa: E402
+from uaos import interrupts as _interrupts
+
+_interrupts.handle_while_starting()
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

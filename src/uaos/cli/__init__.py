@@ -9,6 +9,7 @@ from importlib import import_module
 import typer
 
 from uaos.cli import app as _app
+from uaos.interrupts import ending_cleanly, handle_from_now_on
 
 #: The commands, each in the module of its name.
 COMMANDS = (
@@ -45,7 +46,9 @@ def main() -> None:
     )
     command = next(arguments, None)
     load_commands([command] if command in COMMANDS else COMMANDS)
-    _app.main()
+    handle_from_now_on()
+    with ending_cleanly():
+        _app.main()
 
 
 __all__ = ["COMMANDS", "load_commands", "main"]

@@ -1,8 +1,10 @@
 """The command `uaos` itself: its help, its errors, and where it prints."""
 
+import io
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +49,7 @@ class _Console(Console):
 
 
 # Output to a file or pipe is not squeezed into 80 columns.
-console = _Console(width=None if sys.stdout.isatty() else 150)
+console = _Console(width=None if sys.stdout is not None and sys.stdout.isatty() else 150)
 
 
 def spinner() -> Progress:
@@ -69,6 +71,7 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 def main() -> None:
     """Run the command line; invalid input ends with exit code 2 and one line."""
+    _accept_all_characters()
     try:
         with command_line(sys.argv[1:]):
             code = app(standalone_mode=False, prog_name="uaos")
@@ -96,9 +99,17 @@ def main() -> None:
     sys.exit(code or 0)
 
 
+def _accept_all_characters() -> None:
+    """Print what the encoding lacks, such as ∞ on Windows or bytes of a file name, as "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def _failed(message: str, code: int) -> int:
     # Not through rich, which would take brackets in a message for markup.
-    print(harmless(message if code == INTERRUPTED else f"error: {message}"), file=sys.stderr)
+    with suppress(OSError):  # a terminal that was closed
+        print(harmless(message if code == INTERRUPTED else f"error: {message}"), file=sys.stderr)
     return code
 
 

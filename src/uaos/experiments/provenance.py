@@ -17,7 +17,9 @@ _PACKAGES = ("numpy", "numba", "coco-experiment", "cma")
 @contextmanager
 def command_line(arguments: Sequence[str]) -> Iterator[None]:
     """Let the stores that are written within record the command ``uaos ARGUMENTS``."""
-    before = _COMMAND.set(shlex.join(["uaos", *arguments]))
+    # File names may hold bytes that are no characters, which a store does not take.
+    text = shlex.join(["uaos", *arguments]).encode(errors="replace").decode()
+    before = _COMMAND.set(text)
     try:
         yield
     finally:

@@ -21,6 +21,7 @@ from uaos.experiments.executors import (
 from uaos.experiments.plan import Plan
 from uaos.experiments.store import Stopped, Store, Tally
 from uaos.experiments.unit import Finished, Unit, failed, run_unit
+from uaos.interrupts import ENDING
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Problem
 
@@ -298,7 +299,7 @@ def _gave_up(unit: object, error: Exception) -> WorkersLost:
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """Yield an event that SIGINT or SIGTERM sets; a second Ctrl-C raises KeyboardInterrupt."""
+    """Yield an event that Ctrl-C and signals to end set; a second Ctrl-C interrupts at once."""
     stopping = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stopping
@@ -309,7 +310,8 @@ def stop_signals() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         stopping.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    handled = [n for n in (signal.SIGINT, *ENDING) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in handled}
     try:
         yield stopping
     finally:

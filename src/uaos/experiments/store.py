@@ -374,6 +374,11 @@ class Store:
         return planned
 
     @property
+    def name(self) -> str:
+        """Return the name of the file as text, even if it holds bytes that are no characters."""
+        return os.fsencode(self.path.name).decode(errors="replace")
+
+    @property
     def suite(self) -> str:
         """Return the name of the suite that the problems are of."""
         rows = self._rows("SELECT name FROM suite")

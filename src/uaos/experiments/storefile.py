@@ -446,7 +446,7 @@ def as_mapping(text: str) -> dict[str, object]:
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     """Connect to a store, read-only unless `write`."""
-    place = f"file:{quote(str(path.resolve()))}"
+    place = f"file:{quote(os.fsencode(path.resolve()))}"  # any bytes in names
     if not write:
         connection = sqlite3.connect(f"{place}?mode=ro", uri=True, timeout=30)
         try:

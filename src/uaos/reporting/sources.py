@@ -40,7 +40,7 @@ class Experiment:
     @property
     def name(self) -> str:
         """Return the name of the file, without its folder."""
-        return self.store.path.name
+        return self.store.name
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
@@ -83,7 +83,7 @@ class TuningEntry:
     @property
     def name(self) -> str:
         """Return the name of the file, without its folder."""
-        return self.store.path.name
+        return self.store.name
 
 
 class Sources:

@@ -23,7 +23,7 @@ def reproduce_section(sources: Sources, runs: Sequence[Course]) -> Markup:
         if any(".toml" in line for line in commands):
             note += " Configuration files (.toml) are under “Methods”."
         parts += [tag("h3", "The runs"), code("\n".join(commands)), tag("p", note, class_="note")]
-    if unrecorded := [store.path.name for store in stores if not store.commands]:
+    if unrecorded := [store.name for store in stores if not store.commands]:
         note = (
             f"No command is recorded in {join_names(unrecorded)}: the runs were started in Python."
         )
