@@ -16,6 +16,7 @@ LAYERS = (
     {
         "arrays",
         "checks",
+        "interrupts",
         "errors",
         "params",
         "extras",

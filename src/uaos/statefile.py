@@ -101,6 +101,28 @@ def rebuilding(
         raise InvalidFile(f"{path}: damaged, {error!r}") from error
 
 
+def check_kinds(saved: object, fresh: object, name: str = "state") -> None:
+    """Refuse a saved state with other kinds of values than a new one, such as text for a number.
+
+    None may become anything but text, and anything may become None.
+    """
+    if saved is None or (fresh is None and not isinstance(saved, str)):
+        return
+    if isinstance(saved, dict) and isinstance(fresh, dict):
+        for key in saved.keys() & fresh.keys():
+            check_kinds(saved[key], fresh[key], key)
+    elif _kind(saved) != _kind(fresh):
+        raise InvalidFile(f"{name} is {saved!r:.80}; expected {_kind(fresh)}")
+
+
+def _kind(value: object) -> str:
+    kinds = {
+        "an array": np.ndarray, "a mapping": dict, "a list": list | tuple, "a string": str,
+        "a number": int | float | np.generic,
+    }  # fmt: skip
+    return next((name for name, kind in kinds.items() if isinstance(value, kind)), "no text")
+
+
 def new_generator(name: object) -> np.random.Generator:
     """Return a new generator of the kind that a file names."""
     if not isinstance(name, str) or name not in BIT_GENERATORS:

@@ -14,8 +14,11 @@ from command_line import run as command_line
 from fault_tools import attempt, short_and_long
 
 import uaos
+from uaos import statefile
 from uaos.errors import InvalidFeedback, InvalidParameter, UaosError
 from uaos.experiments import Store
+from uaos.optimizers.base import FORMAT
+from uaos.problems import sphere
 
 # What an objective may return, and the value that counts.
 NUMBERS = [
@@ -91,6 +94,48 @@ def test_integers_beyond_the_range_of_floats_are_refused(name: str, count) -> No
         uaos.minimize(lambda x: float(np.sum(x * x)), **given)
     assert caught.value.name == name
     count("odd calls of minimize")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("target", np.zeros(2)),
+        ("top_NP", 10**400),
+        ("operators", np.array(3)),
+        ("restart", np.zeros(2)),
+    ],
+)
+def test_arrays_and_huge_integers_where_they_do_not_belong_are_refused(
+    name: str, value: object, count
+) -> None:
+    with pytest.raises(UaosError):
+        uaos.minimize(sphere, [(-5, 5)] * 2, method="mix", budget=40, **{name: value})
+    count("odd calls of minimize")
+
+
+@pytest.mark.parametrize("method", ["mix", "CMA-ES", "BFGS", "STEP", "portfolio", "EA4eig"])
+def test_a_state_with_text_for_numbers_is_refused(method: str, tmp_path: Path, count) -> None:
+    engine = uaos.configuration(method).build([(-5, 5)] * 2, seed=1, budget=500)
+    engine.tell((engine.ask() ** 2).sum(axis=1))
+    path, refused = tmp_path / "run.state", 0
+    engine.save(path)
+    content = statefile.read(path, "run", FORMAT)
+    type(engine).load(path)
+    for key, value in content["state"].items():
+        if isinstance(value, int | float | np.ndarray):
+            crafted = content | {"state": content["state"] | {key: "text"}}
+            statefile.write(path, "run", FORMAT, crafted)
+            assert attempt(type(engine).load, path)[1], key
+            refused += 1
+    assert refused > 3
+    count("states with text for numbers, refused", refused)
+
+
+def test_held_coordinates_only_obey_the_same_rules(count) -> None:
+    """With every coordinate held there is one point to evaluate, and no search."""
+    assert not uaos.minimize(lambda x: math.nan, [(1, 1)]).success
+    assert not uaos.minimize(lambda x: 1 / 0, [(1, 1)], on_error="fail").success
+    count("runs with NaN only", 2)
 
 
 def test_nothing_but_nan_is_no_success(count) -> None:

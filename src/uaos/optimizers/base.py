@@ -884,6 +884,7 @@ class Optimizer(ABC):
                 integrality=content["integrality"],
             )  # fmt: skip
             loaded.seed = None if content["seed"] is None else seeded_generator(content["seed"])[0]
+            statefile.check_kinds(content["state"], loaded.state())
             loaded.restore(content["state"])
         return loaded
 

@@ -153,12 +153,16 @@ def product(
 
 def as_members(pool: object) -> tuple[PoolMember, ...]:
     """Return the members of a pool of strategy names, operators and custom operators."""
-    if isinstance(pool, str | bytes | Mapping) or not isinstance(pool, Iterable):
+    try:
+        if isinstance(pool, str | bytes | Mapping):
+            raise TypeError
+        listed: tuple[object, ...] = tuple(pool)  # type: ignore[arg-type]
+    except TypeError:  # an array without dimensions looks iterable, but is not
         raise InvalidParameter(
             f'operators is {pool!r}; expected a list, such as ["rand/1", "best/1"]',
             name="operators", value=pool,
-        )  # fmt: skip
-    members = tuple(_as_member(member) for member in pool)
+        ) from None  # fmt: skip
+    members = tuple(_as_member(member) for member in listed)
     if not members:
         raise InvalidParameter(
             "operators is empty; expected at least one operator", name="operators", value=()

@@ -1,14 +1,14 @@
 """Settings of differential evolution."""
 
 import math
-import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.checks import as_float
+from uaos.errors import InvalidParameter, UnknownName, shortened
 from uaos.optimizers.base import custom_operators
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
@@ -159,7 +159,7 @@ def from_data(data: object, name: str, off: str, kind: type[T]) -> T | None:
         return None
     values: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"rule": data}
     rule = values.pop("rule", None)
-    if rule != kind.rule:
+    if not (isinstance(rule, str) and rule == kind.rule):
         raise UnknownName(name, rule, (off, kind.rule))
     known_only(values, {f.name: f for f in fields(kind)}, rule)
     if kind is Linear and "NP_end" not in values:
@@ -459,6 +459,8 @@ def _largest_top(top: float | str) -> float:
     match = _DRAWN_TOP.fullmatch(top) if isinstance(top, str) else None
     if match is not None:
         return float(match[1])
-    if isinstance(top, numbers.Real) and not isinstance(top, bool) and 0 < float(top) <= 1:
-        return float(top)
-    raise InvalidParameter(f"top_NP is {top!r}; expected {_TOPS}", name="top_NP", value=top)
+    if 0 < (number := as_float(top)) <= 1:
+        return number
+    raise InvalidParameter(
+        f"top_NP is {shortened(top)}; expected {_TOPS}", name="top_NP", value=top
+    )
