@@ -111,14 +111,16 @@ def run(
     check_pool(executor, jobs)
     if executor is None:
         check_picklable(plan.suite, plan.competitors)
-    with Store.create_or_resume(path, plan) as store:
+    # Signals are handled before processes are started: an exception then might leave them behind.
+    with Store.create_or_resume(path, plan) as store, stop_signals() as stopping:
         if retry_failed:
             store.forget_failures()
 
         def run_missing() -> None:
             if missing := store.missing(plan):
                 pool = pool_for(executor, jobs, dask, len(missing))
-                _run(missing, plan, store, pool, work, on_progress or (lambda progress: None))
+                report = on_progress or (lambda progress: None)
+                _run(missing, plan, store, pool, work, report, stopping)
 
         run_missing()
         # Last, as it takes longer than to continue where there are very many runs.
@@ -129,7 +131,7 @@ def run(
 
 def _run(
     units: list[Unit], plan: Plan, store: Store, pool: WorkerPool, work: Callable[..., Finished],
-    report: Callable[[Progress], None],
+    report: Callable[[Progress], None], stopping: threading.Event,
 ) -> None:  # fmt: skip
     progress = Progress(len(plan), len(plan) - len(units), 0, 0, store.removed)
 
@@ -148,9 +150,8 @@ def _run(
     )  # fmt: skip
     finished = False
     try:
-        with stop_signals() as stopping:
-            report(progress)
-            finished = coordinator.run(stopping)
+        report(progress)
+        finished = coordinator.run(stopping)
     finally:
         coordinator.drop()
         pool.close(finished=finished)
