@@ -10,6 +10,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import active_children, connection, get_context, parent_process
+from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Protocol, TypeVar
 
 from uaos.errors import InvalidParameter, UaosError, in_one_line
@@ -112,8 +113,10 @@ class LocalPool:
 
     def _start(self) -> "_Slot":
         executor = ProcessPoolExecutor(1, self._context, initializer=_start_worker)
+        others = active_children()
         with ctrl_c_held_back(), _one_thread_each():
-            return _Slot(executor, executor.submit(_ready))
+            ready = executor.submit(_ready)
+        return _Slot(executor, ready, [p for p in active_children() if p not in others])
 
     def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
         """Run `work` on a worker that is free."""
@@ -157,10 +160,9 @@ class LocalPool:
 
     def close(self, *, finished: bool) -> None:
         """End the processes, at once if units are still running."""
-        if not finished:
-            pids = {slot.pid() for slot in self._slots if not slot.idle}
-            for process in active_children():
-                if process.pid in pids:
+        for slot in self._slots:
+            if not finished and not slot.idle:
+                for process in slot.processes:  # one, even if it is still starting
                     process.kill()
         for slot in self._slots:
             slot.executor.shutdown(wait=True, cancel_futures=True)
@@ -187,19 +189,13 @@ class _Slot:
     """One worker process."""
 
     executor: ProcessPoolExecutor
-    ready: "Future[int]"  # the process identifier, once it has started
+    ready: "Future[int]"  # done once it has started
+    processes: list[BaseProcess]
     current: "Future[Any] | None" = None
 
     @property
     def idle(self) -> bool:
         return self.current is None or self.current.done()
-
-    def pid(self) -> int | None:
-        """Return the process identifier, None if the process could not be started."""
-        try:
-            return self.ready.result()
-        except BrokenExecutor:
-            return None
 
 
 def _ready() -> int:

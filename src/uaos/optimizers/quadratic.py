@@ -182,6 +182,8 @@ class _InteriorPoint:
         multipliers = np.where(inside, 0.0, self.multipliers)
         force = self.g + self.rows[broken].T @ multipliers[broken]
         right = -np.concatenate([force, self.offsets[tight]])
+        if not (np.isfinite(system).all() and np.isfinite(right).all()):  # LAPACK would print
+            return self.d, self.multipliers
         found = np.linalg.lstsq(system, right, rcond=1e-13)[0]
         d: FloatArray = found[:D]
         reach = 1e-3 + np.abs(self.d).max()
