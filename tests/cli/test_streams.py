@@ -84,8 +84,9 @@ def test_a_hangup_leaves_no_lock(number: int, tmp_path: Path) -> None:
     words = ["bench", "a.db", "--methods", "JADE", "--dim", "5", "--instances", "41-60",
              "--budget", "10000D", "--jobs", "1"]  # fmt: skip
     process = subprocess.Popen(
-        [*UAOS, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
+        [*UAOS, *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # tests may run under nohup
+    )  # fmt: skip
     end = time.monotonic() + 120
     while not (tmp_path / "a.db").exists():
         assert process.poll() is None

@@ -166,6 +166,8 @@ def _sample(
         excess[k] = 0.0
         for i in range(D):
             v = mean[i] + sigma * width[i] * steps[k, i]
+            if enforced and v != v:  # in a huge box, steps overflow
+                v = low[i] / 2.0 + high[i] / 2.0
             if enforced and not (low[i] <= v <= high[i]):
                 inside = min(max(v, low[i]), high[i])
                 deviation = sigma * np.sqrt(C[i, i])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter, UaosError, in_one_line
 from uaos.extras import optional
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
@@ -144,7 +144,7 @@ class _Thread:
         shape: dict[str, object] = {}
         if not box.outside_allowed:  # pycma searches the unit cube
             center, width = np.full(len(center), 0.5), np.ones(len(width))
-            shape["bounds"] = [0.0, 1.0]
+            shape["bounds"] = [[0.0] * len(width), [1.0] * len(width)]
         elif not (width == width[0]).all():
             shape["CMA_stds"] = width / width.mean()
 
@@ -199,6 +199,10 @@ class _Thread:
                 self._generator_state = np.random.get_state(legacy=False)  # noqa: NPY002
             finally:
                 np.random.set_state(before)  # noqa: NPY002
+        if isinstance(points, Exception) and not isinstance(points, UaosError):
+            raise UaosError(
+                f'pycma cannot go on ({in_one_line(points)}); use method="CMA-ES"'
+            ) from points
         if isinstance(points, BaseException):
             raise points
         return points

@@ -34,15 +34,17 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
         ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
         margins = evaluator.margins
         settings["constraints"] = {
-            "type": "ineq",
-            "fun": lambda u: margins(np.clip(u * width, low, high)) / ranges - _INSIDE,
-        }
-    counted = 0
+            "type": "ineq", "fun": lambda u: margins(point_of(u)) / ranges - _INSIDE,
+        }  # fmt: skip
+    best, origin = _BestSeen(result, evaluator), result.x
+
+    def point_of(u: FloatArray) -> FloatArray:
+        """Return the point inside the box; in huge boxes, SciPy's arithmetic overflows."""
+        scaled = u * width
+        return np.clip(np.where(np.isnan(scaled), origin, scaled), low, high)
 
     def fun(u: FloatArray) -> float:
-        nonlocal counted
-        counted += 1
-        return evaluator.objective(np.clip(u * width, low, high)) / unit
+        return best.value_at(point_of(u)) / unit
 
     walls = list(zip(low / width, high / width, strict=True))
     end = start = result.x / width
@@ -50,13 +52,27 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
         end = scipy.minimize(fun, end, bounds=walls, **settings).x
     # A point that is just outside is drawn a little toward the start, which is inside.
     for back in (0.0, 1e-9, 1e-7, 1e-5):
-        point = np.clip((end + back * (start - end)) * width, low, high)
-        value = evaluator.objective(point)
-        counted += 1
-        if value < result.fun and evaluator.violation(point) == 0:
-            result = dataclasses.replace(result, x=point, fun=value)
+        point = point_of(end + back * (start - end))
+        if best.value_at(point) < result.fun and evaluator.violation(point) == 0:
             break
-    return dataclasses.replace(result, nfev=result.nfev + counted)
+    return best.result
+
+
+class _BestSeen:
+    """The best feasible point of a result and of the evaluations made since."""
+
+    def __init__(self, result: Result, evaluator: Evaluator) -> None:
+        self.result, self._evaluator = result, evaluator
+
+    def value_at(self, point: FloatArray) -> float:
+        """Evaluate a point, and keep it if it is the best one."""
+        value = self._evaluator.objective(point)
+        self.result = dataclasses.replace(self.result, nfev=self.result.nfev + 1)
+        if not np.isfinite(value):  # a failed evaluation
+            return float("inf")
+        if value < self.result.fun and self._evaluator.violation(point) == 0:
+            self.result = dataclasses.replace(self.result, x=point.copy(), fun=value)
+        return value
 
 
 def polished_by(
@@ -65,18 +81,16 @@ def polished_by(
     """Return the same by the user's function, which is called as SciPy calls it."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "a polishing function")
-    space, counted = evaluator.space, 1
+    space, best = evaluator.space, _BestSeen(result, evaluator)
     constraints = evaluator.problem.constraints
 
     low, high = _polish_bounds(result.x, optimizer)
 
     def fun(x: FloatArray) -> float:
-        nonlocal counted
         free = np.asarray(x, dtype=float)[space.free]
         if not (space.outside_allowed or _inside(free, low, high)):
             return float("inf")  # bounds are kept, whatever the function does
-        counted += 1
-        return evaluator.objective(free)
+        return best.value_at(free)
 
     several = isinstance(constraints, Sequence)
     outcome = polish(
@@ -89,10 +103,11 @@ def polished_by(
             "as scipy.optimize.OptimizeResult"
         )
     point = np.asarray(outcome.x, dtype=float)[space.free]
-    value = evaluator.objective(point) if _inside(point, low, high) else np.inf
-    if value < result.fun and evaluator.violation(point) == 0:
-        result = dataclasses.replace(result, x=point, fun=value, jac=getattr(outcome, "jac", None))
-    return dataclasses.replace(result, nfev=result.nfev + counted)
+    if _inside(point, low, high):
+        best.value_at(point)
+    if np.array_equal(point, best.result.x):
+        return dataclasses.replace(best.result, jac=getattr(outcome, "jac", None))
+    return best.result
 
 
 def _inside(point: FloatArray, low: FloatArray, high: FloatArray) -> bool:

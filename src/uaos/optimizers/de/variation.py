@@ -166,8 +166,10 @@ def cross(
 @njit
 def repaired(v: float, low: float, high: float, parent: float, u: float, boundary: int) -> float:
     """Return a coordinate that left [low, high], brought back by the boundary rule."""
-    if boundary == at.MIDPOINT:
-        return (parent + low) / 2.0 if v < low else (parent + high) / 2.0
+    if v != v:
+        return parent
+    if boundary == at.MIDPOINT:  # halves first: a sum may overflow
+        return parent / 2.0 + low / 2.0 if v < low else parent / 2.0 + high / 2.0
     if boundary == at.RESAMPLE:
         return low + u * (high - low)
     if boundary == at.REFLECT:
@@ -178,7 +180,7 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
         if away > width:
             away = 2.0 * width - away
         v = low + away
-    # Rounding, or a width that overflowed, may leave a coordinate outside.
+    # Rounding, or a width that overflowed, may leave a coordinate outside, or make it NaN.
     return parent if v != v else min(max(v, low), high)
 
 
