@@ -239,9 +239,10 @@ class History:
         return coarse
 
     def negated(self) -> "History":
-        """Return a copy whose best values have the opposite sign."""
+        """Return a copy whose best values and estimates have the opposite sign."""
         state = self.state()
         state["data"]["best"] = -state["data"]["best"]
+        state["estimates"][:, 1] *= -1
         return History.from_state(state)
 
     def to_frame(self) -> Any:

@@ -327,3 +327,11 @@ def test_leader_is_credited_by_estimates(tmp_path):
     assert shares["CMA-ES"] > 0.9
     spent = dict(zip(names, portfolio.history.counts[-20:].sum(axis=0), strict=True))
     assert spent["CMA-ES"] > 3 * spent["mix"]
+
+
+def test_maximize_turns_estimates_round():
+    """The estimates of a maximization have the sign of its values."""
+    noisy = Noisy(deviation=0.2)
+    result = uaos.maximize(lambda x: -noisy(x), BOX, budget=500, seed=1)
+    assert result.history.estimates[-1, 1] == result.fun
+    assert result.fun_std > 0
