@@ -70,7 +70,8 @@ lowest:
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --disable-pip-version-check -q -e ".[plot]" \
 	  "pytest>=8.3,<9.2" pytest-xdist hypothesis $$($(PYTHON) -c "$$LOWEST")
-	$(VENV)-lowest/bin/python -m pytest -q -W ignore::DeprecationWarning tests/test_jit.py \
+	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -q \
+	  -W ignore::DeprecationWarning tests/test_jit.py \
 	  tests/test_without_jit.py tests/selection tests/cli/test_app.py
 
 # Kills, full disks, damaged and hostile files, nonsense: many times over (docs/reliability.md).
