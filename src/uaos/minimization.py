@@ -345,27 +345,14 @@ def minimize(
     values: dict[str, Any] = {**_DEFAULTS, **options}
     new_run = _run_class(values)
     limits = _Limits.checked(problem, budget, target, values)
-    search = _Search(
-        problem,
-        method,
-        settings=_evolution_settings(values),
-        limits=limits,
-        seed=_as_numpy_seed(seed, values.get("rng")),
-        history=values["history"],
-        noisy=values["noise"] is True,
-    )
+    search = _Search.of(problem, method, seed, limits, values)
     meter = noise_meter(values["noise"])
     rules = limits.rules(problem, values.get("callback"))
     polish = _polishing(values["polish"])
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
     checkpoint = Checkpoint(values.get("checkpoint"))
     known = Known.checked(values.get("known"), problem)
-    evaluator = Evaluator(
-        problem,
-        workers=values["workers"],
-        on_error=values["on_error"],
-        record=_recording(values.get("record")),
-    )
+    evaluator = _evaluator(problem, values)
     with evaluator, checkpoint:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
@@ -424,6 +411,16 @@ def _gradient_with(jac: GradientLike, args: tuple[object, ...]) -> GradientLike:
         return jac
     function = jac
     return lambda x: function(x, *args)
+
+
+def _evaluator(problem: Problem, values: Mapping[str, Any]) -> Evaluator:
+    """Return the evaluator of a problem by the options."""
+    return Evaluator(
+        problem,
+        workers=values["workers"],
+        on_error=values["on_error"],
+        record=_recording(values.get("record")),
+    )
 
 
 def _run_class(values: dict[str, Any]) -> Callable[..., Run]:
@@ -611,6 +608,26 @@ class _Search:
     seed: int | np.random.Generator | None
     history: bool
     noisy: bool
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        method: ConfigurationLike | None,
+        seed: Seed,
+        limits: _Limits,
+        values: Mapping[str, Any],
+    ) -> "_Search":
+        """Return the search that the arguments and options describe."""
+        return cls(
+            problem,
+            method,
+            settings=_evolution_settings(values),
+            limits=limits,
+            seed=_as_numpy_seed(seed, values.get("rng")),
+            history=values["history"],
+            noisy=values["noise"] is True,
+        )
 
     def build(self, x0: ArrayLike | None) -> Optimizer:
         """Return the optimizer, starting from the points x0."""
