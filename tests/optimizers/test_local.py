@@ -240,8 +240,9 @@ def ellipsoid(points):
     return (np.logspace(0, 2, points.shape[1]) * (turned - 1) ** 2).sum(axis=1)
 
 
-def test_many_variables_are_searched_with_a_limited_memory():
+def test_many_variables_are_searched_with_a_limited_memory(monkeypatch):
     """No matrix is decomposed; 150 variables, of which some end at their bounds."""
+    monkeypatch.setattr("uaos.optimizers.local.LIMITED", 100)
     found = LocalSearch([(-5, 0.5)] * 50 + [(-5, 5)] * 100, seed=1, budget=15_000)
     run(found, ellipsoid)
     assert found._hessian.size == 0
@@ -267,7 +268,8 @@ def test_a_limited_memory_agrees_with_the_matrix_on_its_steps():
     assert np.allclose(model.step(g, np.ones(D, bool)), np.linalg.solve(B, -g))
 
 
-def test_a_search_with_a_limited_memory_resumes_exactly(tmp_path):
+def test_a_search_with_a_limited_memory_resumes_exactly(tmp_path, monkeypatch):
+    monkeypatch.setattr("uaos.optimizers.local.LIMITED", 100)
     runs = [LocalSearch([(-5, 5)] * 120, seed=1) for _ in range(2)]
     for _ in range(12):
         for search in runs:

@@ -14,7 +14,7 @@ from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
 
 #: Above this dimension the model has a limited memory: decompositions of a matrix take too long.
-LIMITED = 100
+LIMITED = 320
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences of a run reach this far, as a share of the box: far enough to see the large
@@ -264,7 +264,7 @@ class LocalSearch(Optimizer):
     it: rounding errors then weigh the same in each, however badly conditioned the function is.
     After 12, 18, 27, … iterations, and where there is no progress, they are central: their second
     differences lower curvatures that the model has too high. The points of a gradient are one
-    batch. A step leads to the minimum of the model inside the box. Above 100 variables the model
+    batch. A step leads to the minimum of the model inside the box. Above 320 variables the model
     is a diagonal and the last 20 steps (limited memory), and differences are along the coordinates.
 
     Parameters
