@@ -73,7 +73,7 @@ def test_unknown_keywords_are_type_errors():
         ("init", "pass the points as x0"),
         ("updating", "omit it"),
         ("maxfev", "use budget"),
-        ("jac", "only values of fun are used"),
+        ("hess", "only values and gradients"),
         ("sigma0", 'uaos.Configuration("mine", optimizer="CMA-ES"'),
     ],
 )
