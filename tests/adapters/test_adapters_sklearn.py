@@ -80,7 +80,7 @@ def test_failed_fits_are_failed_evaluations() -> None:
         fitted = SearchCV(DummyClassifier(), space, n_iter=6, random_state=1, cv=3).fit(X, Y)
     assert fitted.best_params_["strategy"] != "wrong"
     wrong = {"strategy": uaos.Categorical(["wrong", "bad"])}
-    with pytest.raises(ValueError, match="All the 9 fits failed"):
+    with pytest.raises(ValueError, match="All the [0-9]+ fits failed"):
         SearchCV(DummyClassifier(), wrong, n_iter=3, random_state=1, cv=3).fit(X, Y)
 
 
