@@ -9,7 +9,7 @@ from raising import raises
 import uaos
 from uaos.errors import InvalidParameter, Missing
 from uaos.problems import rosenbrock, sphere
-from uaos.runs.memory import Memory
+from uaos.runs.memory import PointMemory
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -150,7 +150,7 @@ def test_the_values_of_a_maximum_keep_their_sign():
 
 
 def test_a_known_point_may_be_evaluated_again():
-    memory, x = Memory(record=True), np.zeros((1, 2))
+    memory, x = PointMemory(record=True), np.zeros((1, 2))
     memory.learn(x, np.array([1.0]))
     with memory.unused():
         assert memory.recall(x) is None

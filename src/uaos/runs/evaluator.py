@@ -23,7 +23,7 @@ from uaos.runs.callers import (
     over_batch,
     worker_count,
 )
-from uaos.runs.memory import Memory
+from uaos.runs.memory import PointMemory
 from uaos.statefile import SavedState, State
 
 
@@ -62,7 +62,7 @@ class Evaluator:
 
     Attributes
     ----------
-    memory : Memory
+    memory : PointMemory
         The values that are known: the function is not called at these points.
 
     Examples
@@ -93,7 +93,7 @@ class Evaluator:
                 value=on_error,
             )
         self.problem, self.space = problem, problem.space
-        self.memory = Memory(record=record)
+        self.memory = PointMemory(record=record)
         # A known value does not say what the residuals are.
         self._recalls = type(problem).residuals is Problem.residuals
         self._out: dict[int, FloatArray] = {}  # points that are being evaluated one by one

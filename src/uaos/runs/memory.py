@@ -13,7 +13,7 @@ from uaos.statefile import SavedState, State
 MOST_RECALLS = 5
 
 
-class Memory:
+class PointMemory:
     """Values of points that are known, and of points that a run has evaluated.
 
     Parameters
@@ -29,8 +29,8 @@ class Memory:
     Examples
     --------
     >>> import numpy as np
-    >>> from uaos.runs.memory import Memory
-    >>> memory = Memory()
+    >>> from uaos.runs.memory import PointMemory
+    >>> memory = PointMemory()
     >>> memory.learn(np.array([[1.0, 2.0]]), np.array([5.0]))
     >>> memory.recall(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [5.0, nan]
