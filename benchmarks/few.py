@@ -1,0 +1,217 @@
+"""Compare what optimizers achieve on BBOB with 5·D to 100·D evaluations.
+
+    python benchmarks/few.py run few.csv --contenders uaos,slsqp --dims 2,5,10 --instances 6-10
+    python benchmarks/few.py table few.csv
+
+`run` appends a row per contender, dimension, function, instance and budget: the share of COCO's 51
+targets, 10² to 1e-8, that are reached. `table` prints the means as Markdown, with the number of
+instances. The default of `uaos.minimize` depends on the budget: each budget is a run of its own.
+The others run once, with the largest budget. Local methods start from the center of the box and are
+restarted from uniform random points. Evaluations are counted here, and points outside the box are
+moved to its nearest point.
+
+Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma and optuna.
+"""
+
+import argparse
+import csv
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import uaos
+
+TARGETS = 10.0 ** np.linspace(2, -8, 51)
+BUDGETS = (5, 10, 20, 30, 50, 100)
+FIELDS = ("contender", "dimension", "function", "instance", "budget", "share")
+
+
+class Spent(Exception):
+    """Raised when the budget is used up."""
+
+
+class Objective:
+    """A problem that keeps the error of each evaluation."""
+
+    def __init__(self, problem: Any, budget: int) -> None:
+        self.problem, self.budget = problem, budget
+        self.errors: list[float] = []
+
+    def __call__(self, x: Any) -> float:
+        if len(self.errors) >= self.budget:
+            raise Spent
+        value = float(self.problem(np.clip(x, -5, 5)))
+        self.errors.append(value - self.problem.optimum)
+        return value
+
+    @property
+    def left(self) -> int:
+        """Number of evaluations left."""
+        return self.budget - len(self.errors)
+
+    def share(self, evaluations: int) -> float:
+        """Return the share of the targets reached after this many evaluations."""
+        return float(np.mean(min(self.errors[:evaluations], default=np.inf) <= TARGETS))
+
+
+Contender = Callable[[Objective, int, np.random.Generator], None]
+
+
+def _uaos(method: str | None) -> Contender:
+    def run(f: Objective, D: int, rng: np.random.Generator) -> None:
+        seed = int(rng.integers(2**31))
+        uaos.minimize(f, [(-5, 5)] * D, method=method, budget=f.budget, seed=seed, history=False)
+
+    return run
+
+
+def _restarted(search: Callable[[Objective, Any, int], None]) -> Contender:
+    def run(f: Objective, D: int, rng: np.random.Generator) -> None:
+        x = np.zeros(D)
+        while f.left:
+            search(f, x, D)
+            x = rng.uniform(-4, 4, D)
+
+    return run
+
+
+def _slsqp(f: Objective, x: Any, D: int) -> None:
+    from scipy.optimize import minimize
+
+    options = {"ftol": 1e-15, "maxiter": 10**6}
+    minimize(f, x, method="SLSQP", bounds=[(-5, 5)] * D, options=options)
+
+
+def _cobyqa(f: Objective, x: Any, D: int) -> None:
+    from scipy.optimize import minimize
+
+    options = {"maxfev": f.left + 1}
+    minimize(f, x, method="COBYQA", bounds=[(-5, 5)] * D, options=options)
+
+
+def _pybobyqa(f: Objective, x: Any, D: int) -> None:
+    import pybobyqa
+
+    box = (np.full(D, -5.0), np.full(D, 5.0))
+    pybobyqa.solve(f, x, bounds=box, rhobeg=1.0, maxfun=f.left + 1, do_logging=False)
+
+
+def _lq_cma(f: Objective, D: int, rng: np.random.Generator) -> None:
+    import cma
+
+    while f.left:
+        options = {"bounds": [-5, 5], "verbose": -9, "seed": int(rng.integers(1, 2**31))}
+        cma.fmin_lq_surr2(f, rng.uniform(-4, 4, D), 2, options | {"maxfevals": f.left + 1})
+
+
+def _optuna(f: Objective, D: int, rng: np.random.Generator) -> None:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)))
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(
+        lambda trial: f([trial.suggest_float(f"x{j}", -5, 5) for j in range(D)]), n_trials=f.budget
+    )
+
+
+CONTENDERS: dict[str, Contender] = {
+    "uaos": _uaos(None),
+    "uaos BFGS": _uaos("BFGS"),
+    "slsqp": _restarted(_slsqp),
+    "cobyqa": _restarted(_cobyqa),
+    "pybobyqa": _restarted(_pybobyqa),
+    "lq-cma": _lq_cma,
+    "optuna": _optuna,
+}
+#: Contenders whose runs depend on the budget.
+BY_BUDGET = ("uaos",)
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the numbers of a list such as "2,5,6-10"."""
+    ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
+    return [number for ends in ranges for number in range(ends[0], ends[-1] + 1)]
+
+
+def rows(name: str, dimension: int, function: int, instance: int) -> list[tuple[Any, ...]]:
+    """Return the rows of one contender on one problem."""
+    problem = uaos.suite("bbob", dimension=dimension, functions=str(function),
+                         instances=str(instance))[0]  # fmt: skip
+    found = []
+    for budgets in [[b] for b in BUDGETS] if name in BY_BUDGET else [list(BUDGETS)]:
+        objective = Objective(problem, budgets[-1] * dimension)
+        try:
+            rng = np.random.default_rng([function, dimension, instance])
+            CONTENDERS[name](objective, dimension, rng)
+        except Spent:
+            pass
+        found += [
+            (name, dimension, function, instance, b, round(objective.share(b * dimension), 5))
+            for b in budgets
+        ]
+    return found
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Append the rows that the file does not have yet."""
+    path = Path(arguments.path)
+    done = set()
+    if path.exists():
+        with path.open() as file:
+            done = {tuple(row[k] for k in FIELDS[:4]) for row in csv.DictReader(file)}
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(FIELDS)
+        for dimension in _numbers(arguments.dims):
+            for name in arguments.contenders.split(","):
+                for instance in _numbers(arguments.instances):
+                    for function in _numbers(arguments.functions):
+                        key = (name, str(dimension), str(function), str(instance))
+                        if key not in done:
+                            writer.writerows(rows(name, dimension, function, instance))
+                            file.flush()
+
+
+def table(path: str) -> None:
+    """Print the mean shares as Markdown."""
+    shares: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    instances = defaultdict(set)
+    with Path(path).open() as file:
+        for row in csv.DictReader(file):
+            key = int(row["dimension"]), row["contender"]
+            shares[key][int(row["budget"])].append(float(row["share"]))
+            instances[key].add(row["instance"])
+    print("| D | contender | instances |", " | ".join(f"{b}·D" for b in BUDGETS), "|")
+    print("|--:|---|--:|" + "--:|" * len(BUDGETS))
+    for key in sorted(shares, key=lambda k: (k[0], list(CONTENDERS).index(k[1]))):
+        cells = " | ".join(f"{np.mean(shares[key][b]):.3f}" for b in BUDGETS)
+        print(f"| {key[0]} | {key[1]} | {len(instances[key])} | {cells} |")
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(required=True, dest="command")
+    runs = commands.add_parser("run")
+    runs.add_argument("path")
+    runs.add_argument("--contenders", default="uaos,slsqp")
+    runs.add_argument("--dims", default="2,5,10,20")
+    runs.add_argument("--instances", default="6-10")
+    runs.add_argument("--functions", default="1-24")
+    commands.add_parser("table").add_argument("path")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if arguments.command == "run":
+        run(arguments)
+    else:
+        table(arguments.path)
+
+
+if __name__ == "__main__":
+    main()
