@@ -41,7 +41,7 @@ def test_no_point_outside_is_evaluated(name):
     """On plain, tiny and huge boxes, from a corner, and with integers."""
     if name == "BIPOP-CMA-ES":
         pytest.importorskip("cma")
-    budget = 30 if name == "GP" else 250  # its model takes long
+    budget = 30 if name in ("GP", "portfolio") else 250  # a Gaussian process takes long
     for kind, box in BOXES.items():
         corner = None if name == "BIPOP-CMA-ES" or kind == "tiny" else box[:, 1]
         uaos.minimize(
