@@ -434,7 +434,8 @@ class ReferenceDE:
             top_NP = self.top_NP if self.top is None else self.top(progress, self.success_rate)
             if self.top_drawn:
                 top_NP = uniform(2 / NP, top_NP, tops[m])
-            few = max(2, round(top_NP * NP))
+            # L-SRTDE's program cuts the number, the others round it.
+            few = max(2, int(top_NP * NP) if self.newest else round(top_NP * NP))
             x_i = self.X[i]
             best = order[:few]
             pbest = pick(u_pbest, best)
