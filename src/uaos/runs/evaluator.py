@@ -235,6 +235,7 @@ class Evaluator:
         full = self.space.full(point[None])
         value = self.memory.recall(full) if self._recalls else None
         if value is not None:
+            self.memory.record(full, value)  # which leaves out what was recalled
             self._ready.append((number, float(value[0])))
             return
         self._out[number] = full
