@@ -93,7 +93,7 @@ class Real(Parameter):
     when : mapping, optional
         Names of other variables and the value, or several values, with which this one exists. A
         list of mappings: it exists where one of them holds.
-    hard_low, hard_high, open_low, open_high, digits, bound, symbol, doc, tuned
+    hard_low, hard_high, open_low, open_high, digits, bound, shared, symbol, doc, tuned
         What the declaration of a setting adds, see :func:`real`.
 
     Raises

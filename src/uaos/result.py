@@ -159,10 +159,10 @@ class Result(Mapping[str, Any]):
         Evaluations of the gradient; only there if the problem has one.
     residuals : ndarray
         The residuals at `x`, after :func:`uaos.least_squares`.
-    X, F : ndarray
+    X, F, violations : ndarray
         All evaluated points, (n, D), with named variables a list of dicts, and their values, in the
         order of evaluation. They are only there if the run was asked to ``record="points"``;
-        `violations` if it also had constraints.
+        the violations if it also had constraints.
     log : ndarray of int
         The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
         it gets the log as `schedule`.

@@ -51,7 +51,7 @@ def test_a_conditional_space_is_searched_jointly() -> None:
 
 
 def test_the_same_seed_gives_the_same_study() -> None:
-    values = [study_of(mixed, 15).trials_dataframe()["value"].tolist() for _ in range(2)]
+    values = [[trial.value for trial in study_of(mixed, 15).trials] for _ in range(2)]
     assert values[0] == values[1]
 
 

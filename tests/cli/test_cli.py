@@ -167,7 +167,7 @@ def test_a_run_takes_a_problem_of_a_suite_file(tmp_path: Path) -> None:
     done = run(*common, cwd=tmp_path)
     assert re.search("--problem.* cup 2-D, cup 3-D$", done.stderr.strip())
     done = run(*common, "--problem", "cup 2-D", "--function", "3", cwd=tmp_path)
-    assert re.search("function.*bbob", done.stderr)
+    assert re.search("function.*COCO's suites", done.stderr)
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:

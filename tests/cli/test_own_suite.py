@@ -78,7 +78,7 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
     ("options", "message"),
     [
         (["--test", "t-test"], "t-test .*optimum"),
-        (["--dim", "5"], "dimension .*bbob.*--problems"),
+        (["--dim", "5"], "dimension .*COCO's suites.*--problems"),
         (["--train", "bowl 2-D,bowl 3-D"], "'bowl 3-D'.*'bowl 2-D'"),
         (["--train", "1.5"], "train.*1.5.*between 0 and 1"),
         (["--suite", "none.py"], "none.py: .*not found"),

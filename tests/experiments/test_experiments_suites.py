@@ -160,7 +160,7 @@ def test_problems_are_chosen_by_their_names(folder: Path) -> None:
         assert [p.name for p in store.problems()] == ["trid 3-D", "max"]
     for options, message in (
         (["--problems", "mx"], "unknown problem 'mx'; did you mean 'max'"),
-        (["--dim", "5"], 'dimension is only for the suite "bbob"; choose problems of six.py by'),
+        (["--dim", "5"], "dimension is only for COCO's suites; choose problems of six.py by"),
     ):
         done = command_line(*BENCH, *options, cwd=folder)
         assert done.returncode == 2

@@ -14,10 +14,13 @@ from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.cma import CMASettings
 from uaos.optimizers.coordinate import CoordinateSettings
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
+from uaos.optimizers.least_squares import LeastSquaresSettings
 from uaos.optimizers.local import LocalSettings
 from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.sqp import SQPSettings
+from uaos.optimizers.surrogate import SurrogateSettings
 from uaos.optimizers.winners.ea4eig import EA4eigSettings
 from uaos.optimizers.winners.jso import JSOSettings
 from uaos.optimizers.winners.lsrtde import LSRTDESettings
@@ -44,6 +47,9 @@ CHANGED: dict[str, OptimizerSettings] = {
     "EA4eig": EA4eigSettings(NP=50),
     "L-SRTDE": LSRTDESettings(NP=50),
     "MOS-DE": TournamentSettings(NP=50),
+    "SQP": SQPSettings(restarts=False),
+    "LM": LeastSquaresSettings(restarts=False),
+    "GP": SurrogateSettings(initial=3.0, batch=2),
     "portfolio": PortfolioSettings(MEMBERS, 20.0, constrained=True),
 }
 

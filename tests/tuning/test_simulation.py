@@ -106,7 +106,7 @@ def test_a_run_without_success_spends_the_budget():
     assert (found.best, found.error) == (2.0, 2.0)
 
 
-@pytest.mark.parametrize(("function", "instance"), [(17, 41), (20, 42), (22, 43)])
+@pytest.mark.parametrize(("function", "instance"), [(17, 41), (20, 42), (22, 44)])
 def test_a_simulated_run_is_the_real_run_within_a_few_batches(function, instance):
     """BBOB 5-D, with the members' seeds those of the real portfolio.
 

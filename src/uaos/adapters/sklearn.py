@@ -69,7 +69,7 @@ class SearchCV(RandomizedSearchCV):
     >>> from sklearn.svm import SVC
     >>> space = {"C": uaos.Real(0.01, 100, log=True), "gamma": uaos.Real(1e-3, 10, log=True)}
     >>> search = uaos.adapters.SearchCV(SVC(), space, n_iter=15, random_state=1)
-    >>> search.fit(*load_iris(return_X_y=True)).best_score_ > 0.97
+    >>> bool(search.fit(*load_iris(return_X_y=True)).best_score_ > 0.97)
     True
     """
 

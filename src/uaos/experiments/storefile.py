@@ -416,7 +416,7 @@ def unusable(path: Path, error: BaseException, doing: str = "read") -> InvalidFi
     `doing` is "read" or "written".
     """
     # The lowest byte of a code is the kind of error.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if isinstance(error, sqlite3.OperationalError) and code in _OUTSIDE:
         return InvalidFile(
             f"{path}: cannot be {doing} ({error}). Free space on the disk, or check the "

@@ -926,7 +926,8 @@ def register(cls: C) -> C:
 
     Examples
     --------
-    >>>     >>> import numpy as np
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
     >>> import uaos
     >>> @uaos.register
     ... @dataclass(frozen=True)

@@ -986,7 +986,8 @@ class Portfolio(Optimizer):
         if self._first_values[self._chosen] == np.inf:
             finite = values[np.isfinite(values)]
             if len(finite):
-                self._first_values[self._chosen] = float(np.median(finite))
+                with np.errstate(over="ignore"):  # of huge values
+                    self._first_values[self._chosen] = float(np.median(finite))
         best = self.best_fitness if self._turns.feasible else self.best_violation
         least = max(self._tolerance(best), self.atol + self.tol * abs(best), self.noise)
         if self._reference - best > least:

@@ -103,10 +103,11 @@ def polished_by(
             "as scipy.optimize.OptimizeResult"
         )
     point = np.asarray(outcome.x, dtype=float)[space.free]
-    if _inside(point, low, high):
-        best.value_at(point)
-    if np.array_equal(point, best.result.x):
-        return dataclasses.replace(best.result, jac=getattr(outcome, "jac", None))
+    value = best.value_at(point) if _inside(point, low, high) else np.inf
+    if value < result.fun and evaluator.violation(point) == 0:
+        # As in SciPy its answer counts, even if it has seen a slightly better point.
+        jac = getattr(outcome, "jac", None)
+        return dataclasses.replace(best.result, x=point, fun=value, jac=jac)
     return best.result
 
 

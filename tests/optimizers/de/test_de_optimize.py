@@ -371,7 +371,7 @@ def test_a_killed_process_is_continued_by_another(tmp_path):
     first.stdout.close()
     first.wait()
     continued = _output(_CONTINUES, file)
-    given = {"seed": 7, "budget": 6000, "popsize": 30, "vectorized": True}
+    given = {"seed": 7, "budget": 6000, "popsize": 30, "vectorized": True, "noise": False}
     whole = minimize(lambda X: ((X - 1.0) ** 2).sum(axis=1), BOX, **given)
     assert continued.split() == [whole.x.tobytes().hex(), str(whole.nit)]
 
