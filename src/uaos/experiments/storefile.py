@@ -415,8 +415,9 @@ def unusable(path: Path, error: BaseException, doing: str = "read") -> InvalidFi
 
     `doing` is "read" or "written".
     """
-    # The lowest byte of a code is the kind of error.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    # The lowest byte of a code is the kind of error. Text that cannot be decoded has no code.
+    unknown = sqlite3.SQLITE_CORRUPT if doing == "read" else sqlite3.SQLITE_IOERR
+    code = getattr(error, "sqlite_errorcode", unknown) & 0xFF
     if isinstance(error, sqlite3.OperationalError) and code in _OUTSIDE:
         return InvalidFile(
             f"{path}: cannot be {doing} ({error}). Free space on the disk, or check the "
