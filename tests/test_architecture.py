@@ -16,6 +16,7 @@ LAYERS = (
     {
         "arrays",
         "checks",
+        "definitions",
         "interrupts",
         "errors",
         "params",

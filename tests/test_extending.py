@@ -160,7 +160,7 @@ def test_an_optimizer_is_one_file(tmp_path: Path) -> None:
 
 
 def test_an_operator_is_one_file(tmp_path: Path) -> None:
-    """Another version of the file is refused, as its runs would be of another operator."""
+    """Another version of the class is refused, as its runs would be of another operator."""
     (tmp_path / "my_operator.py").write_text(OPERATOR)
     (tmp_path / "mine.toml").write_text('[de]\npool = ["rand/1", {own = "halfway"}]\nNP = 10\n')
     before = ("--import", "my_operator.py")
@@ -174,7 +174,7 @@ def test_an_operator_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "my_operator.py").write_text(OPERATOR.replace("0.01", "0.02"))
     (done,) = run_in_one_process([[*before, *BENCH, "mine.toml"]], tmp_path)
     assert done.returncode == 2
-    assert "the file that defines mine: it has changed" in done.stderr
+    assert "code of mine: it has changed" in done.stderr
 
 
 def test_a_suite_is_one_file(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from raising import raises
 
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments import Plan, Store
+from uaos.optimizers.catalogue import configuration
 from uaos.problems import Problem, Suite, suite
 from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, chosen_stages, find_preset
 from uaos.tuning import design_for, narrow
@@ -260,3 +261,19 @@ def test_a_store_of_the_wrong_kind_is_refused_before_anything_is_written(
     assert str(tmp_path / name) in done.stderr
     assert found in done.stderr
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_one_optimizer_is_tuned_by_its_settings_and_tested_untuned(tmp_path: Path) -> None:
+    """Another method in focus writes tables and report again, and runs nothing again."""
+    size = find_preset("smoke", tuning_runs=100, tuning_budget=40, test_budget=40, repetitions=3)
+    chosen = {"preset": size, "method": "STEP", "rivals": ["BFGS"]}
+    study = Study(four_problems(), tmp_path / "one", **chosen)
+    assert study.rivals == ("BFGS", "STEP")
+    study.run(jobs=1)
+    assert configuration(study.winner).optimizer == "STEP"
+    assert set(study.test_plan().competitors) == {"tuned", "BFGS", "STEP", "uniform"}
+    focused = Study(four_problems(), tmp_path / "one", **chosen, focus="BFGS")
+    assert [focused.is_done(stage) for stage in STAGES] == [True, True, False, False]
+    focused.run(jobs=1)
+    assert all(focused.is_done(stage) for stage in STAGES)
+    assert "BFGS against the others" in study.report.read_text(encoding="utf-8")

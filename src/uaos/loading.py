@@ -70,10 +70,9 @@ def module_source(name: str) -> tuple[str, str]:
     return _loaded[name]
 
 
-def file_hash(cls: type) -> str | None:
-    """Hash the loaded file that defines a class; None if the class is not from such a file."""
-    loaded = _loaded.get(cls.__module__)
-    return None if loaded is None else source_hash(loaded[1])
+def was_loaded(name: str) -> bool:
+    """Return whether a module is a user's file that was loaded by its content."""
+    return name in _loaded
 
 
 def source_hash(source: str) -> str:

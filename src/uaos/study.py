@@ -25,7 +25,7 @@ from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import UNIFORM, Configuration
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
-from uaos.tuning.design_space import DEFAULT_PRESET, Design, design
+from uaos.tuning.design_space import DEFAULT_PRESET, Design, design, design_for
 from uaos.tuning.plan import TuningPlan, initial_candidates
 from uaos.tuning.store import TuningStore
 from uaos.tuning.tuner import finished, tune
@@ -173,6 +173,9 @@ class Study:
         The seed of the random split.
     space : str or Design
         The search space of the tuning: "extended", "paper", "wide", or a design.
+    method : str, optional
+        Tune the hyper-parameters of this method, or the declared settings of this optimizer,
+        instead of `space`; it joins the rivals.
     rivals : iterable of str
         The methods that the winner is compared with: names of the catalogue, or configuration
         files.
@@ -220,13 +223,15 @@ class Study:
         train: float | Iterable[str] | None = None,
         split_seed: int = 1,
         space: str | Design = DEFAULT_PRESET,
+        method: str | None = None,
         rivals: Iterable[str] = RIVALS,
         control: str | None = None,
         focus: str | None = None,
     ) -> None:
         size = preset if isinstance(preset, Preset) else find_preset(preset)
         self.size, self.preset = size, size.name
-        self.seed, self.rivals, self.control = seed, tuple(rivals), control
+        self.seed, self.control = seed, control
+        self.rivals = tuple(dict.fromkeys((*rivals, *([] if method is None else [method]))))
         self.focus = focus
         self.folder = check_folder(folder)
         self.card, self.report = self.folder / "study.toml", self.folder / "report.html"
@@ -240,7 +245,10 @@ class Study:
         default = 1 if has_instances else _REPETITIONS
         self.repetitions = default if size.repetitions is None else size.repetitions
         largest = self.training.dimensions[-1]
-        chosen = space if isinstance(space, Design) else design(space, dimension=largest)
+        if method is not None:
+            chosen = design_for(method, dimension=largest)
+        else:
+            chosen = space if isinstance(space, Design) else design(space, dimension=largest)
         self.design = chosen.suited_to(self.training)
         self._check_card()
         self._check_rivals()
@@ -289,10 +297,21 @@ class Study:
     # Running
 
     def create(self) -> None:
-        """Create the folder, and write the description of the study."""
+        """Create the folder, and write the description of the study.
+
+        Tables and report that are about another method are removed, to be written again.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self.card.exists():
-            write_toml(self.to_dict(), self.card)
+        if self.card.exists() and not self._has_focus:
+            self._overview.unlink(missing_ok=True)
+            self.report.unlink(missing_ok=True)
+        if not self.card.exists() or not self._has_focus:
+            write_toml(self.to_dict() | {"focus": self.focus or ""}, self.card)
+
+    @property
+    def _has_focus(self) -> bool:
+        """True if the folder's tables and report are about this method."""
+        return self.card.exists() and (read_toml(self.card).get("focus") or None) == self.focus
 
     def run(
         self,
@@ -414,9 +433,9 @@ class Study:
     def is_done(self, stage: str) -> bool:
         """Return whether a stage is finished."""
         if stage == "tables":
-            return _is_newer(self._overview, self.test_store)
+            return self._has_focus and _is_newer(self._overview, self.test_store)
         if stage == "report":
-            return _is_newer(self.report, self.test_store, self.tuning_store)
+            return self._has_focus and _is_newer(self.report, self.test_store, self.tuning_store)
         try:
             winner = configuration(self.winner)
         except UaosError:

@@ -144,7 +144,7 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
 ) -> None:
     folder, done = first
     assert "written: a.toml" in done.stdout
-    suggested = "uaos bench test.db --methods a.toml,U-AOS-FW --dim 2 --instances test --budget 50D"
+    suggested = "uaos bench test.db --methods a.toml,SaDE --dim 2 --instances test --budget 50D"
     assert f"next: {suggested}" in done.stdout
     found = uaos.configuration(folder / "a.toml")
     assert found.name == "a"

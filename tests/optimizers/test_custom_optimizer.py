@@ -81,9 +81,28 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
     new_process(folder, *arguments, "1", "--retry-failed")
     command(folder, "report", "a.db", "-o", "a.html")
     assert "--import my_walk.py" in (folder / "a.html").read_text("utf-8")
-    file.write_text(good + "# another version")
-    with pytest.raises(AssertionError, match="file that defines walk: it has changed"):
-        new_process(folder, *arguments, "2")
+    file.write_text(good + "# a comment\nclass Another:\n    pass\n")  # walk is the same
+    new_process(folder, *arguments, "2")
+    file.write_text(good.replace("uniform(self.low", "uniform(0.5 * self.low"))
+    with pytest.raises(AssertionError, match="code of walk: it has changed"):
+        new_process(folder, *arguments, "3")
+
+
+def test_the_tuner_searches_its_declared_settings(folder):
+    """A changed class is tuned anew, in the same store."""
+    tune = ["tune", "t.db", "--method", "walk", "--dim", "2", "--functions", "1-2",
+            "--instances", "16", "--budget", "20D", "--runs", "42", "--jobs", "1"]  # fmt: skip
+    assert "batch      1 to 100" in new_process(folder, "tune", "--method", "walk", "--show-space")
+    shown = new_process(folder, *tune)
+    assert "starts from  walk and random candidates" in shown
+    assert "next: uaos --import my_walk.py bench test.db --methods t.toml,walk" in shown
+    tuned = uaos.files.read_toml(folder / "t.toml")
+    assert tuned["optimizer"]["name"] == "walk"
+    assert tuned["optimizer"].get("batch", 4) in range(1, 101)  # the default is not written
+    assert "This tuning is finished" in new_process(folder, *tune)
+    file = folder / "my_walk.py"
+    file.write_text(file.read_text().replace("uniform(self.low", "uniform(0.5 * self.low"))
+    assert "This tuning is finished" not in new_process(folder, *tune, "--overwrite")
 
 
 @pytest.mark.parametrize("points", [[1.0], [], [[1.0]]])

@@ -438,10 +438,12 @@ def test_the_space_of_a_method_is_its_own_hyper_parameters(name: str) -> None:
         for parameter, declared in parameters(getattr(entry.method, family)).items()
         if declared.tuned
     }
-    assert {v.name for v in made.space if not v.fixed} == own
+    settings = {"step"} if entry.optimizer == "portfolio" else set()  # declared and tuned
+    assert {v.name for v in made.space if not v.fixed} == own | settings
     assert {v.name for v in made.space if v.fixed} == set(FAMILIES)
     of = made.configuration(drawn(made, 1))
-    assert of.settings == entry.settings
+    changes = {name: getattr(of.settings, name) for name in settings}
+    assert of.settings == entry.settings.changed(changes)
     assert of.method.scale_rewards == entry.method.scale_rewards
     for family in FAMILIES:
         mine, theirs = getattr(of.method, family), getattr(entry.method, family)
@@ -506,3 +508,38 @@ def test_a_design_says_which_options_shaped_it(tmp_path: Any) -> None:
         "space": "extended", "fix": {"CR": "1", "F": "0.5"},
         "range": {"NP": "60..90", "reward": "success_sum|success_rate"},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "free", "names"),
+    [
+        ("CMA-ES", (), ["restarts", "sigma0", "popsize", "center"]),
+        ("STEP", (), ["points", "sweeps"]),
+        ("JADE", ("NP",), ["NP"]),
+    ],
+)
+def test_an_optimizer_without_a_method_is_searched_by_its_settings(name, free, names):
+    """Every candidate is a configuration of the same optimizer."""
+    space = design_for(name, free, dimension=5)
+    assert [variable.name for variable in space.space] == names
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        values = space.space.draw(lambda variable: variable.uniform(rng))
+        made = space.configuration(values)
+        assert (made.optimizer, made.method) == (configuration(name).optimizer, None)
+        assert space.values(made) == values
+
+
+def test_a_space_of_settings_takes_no_configuration_of_another_optimizer():
+    """A race cannot start from a configuration without these settings."""
+    with pytest.raises(InvalidParameter, match="BFGS is a BFGS, but .* that of CMA-ES"):
+        design_for("CMA-ES").values(configuration("BFGS"))
+
+
+@pytest.mark.parametrize(
+    ("name", "match"), [("JADE", "--free F,CR,NP,top_NP"), ("BFGS", "declares no settings")]
+)
+def test_a_method_without_parameters_has_no_space(name, match):
+    """The error says how to get one."""
+    with pytest.raises(InvalidParameter, match=match):
+        design_for(name)

@@ -58,6 +58,9 @@ class _Problems:
     split_seed: options.SplitSeed = 1
     space: Annotated[str, typer.Option(
         help="Search this space: extended, paper or wide (see uaos tune).")] = "extended"
+    method: Annotated[str | None, typer.Option(
+        help="Tune the hyper-parameters of this method, or the declared settings of this "
+        "optimizer, instead of the space; it is tested untuned as well.")] = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,8 @@ def study_command(
     )  # fmt: skip
     study = Study(
         problems.suite, folder, preset=preset, seed=seed, train=options.parse_train(problems.train),
-        split_seed=problems.split_seed, space=problems.space, control=size.control,
+        split_seed=problems.split_seed, space=problems.space, method=problems.method,
+        control=size.control,
         rivals=RIVALS if size.methods is None else options.split_names(size.methods),
         focus=size.focus,
     )  # fmt: skip

@@ -76,7 +76,8 @@ class _Space:
         "default), paper (the same in its printed ranges) or wide (also the pool, the rules for F "
         "and CR, bounds, restarts, …).")] = None
     method: Annotated[str | None, typer.Option(
-        help="Tune only the hyper-parameters of this method (a name or .toml file).")] = None
+        help="Tune only the hyper-parameters of this method, or the declared settings of this "
+        "optimizer (a name or .toml file).")] = None
     free: Annotated[str | None, typer.Option(
         help="Tune some of F,CR,NP,top_NP as well (with --method).")] = None
     pool: Annotated[str | None, typer.Option(
@@ -169,7 +170,7 @@ def tune_command(
     if outputs.show_space:
         console.print(space_table(subject.design, console.width))
         return
-    plan, starts = _plan(subject, training, space, races)
+    plan, starts = _plan(subject, training, races)
     if outputs.irace_folder is not None:
         _export(plan, outputs.irace_folder)
         return
@@ -297,7 +298,7 @@ def _design(space: _Space, dimension: int) -> "Design":
 
 
 def _plan(
-    subject: _Subject, training: _Training, space: _Space, races: _Races
+    subject: _Subject, training: _Training, races: _Races
 ) -> tuple["TuningPlan", str]:
     """Return the plan of the tuning, and a description of its initial candidates."""
     from uaos.tuning import Rules, TuningPlan
@@ -309,7 +310,7 @@ def _plan(
             tuner=races.tuner, design=subject.design, force=training.force,
         )  # fmt: skip
     else:
-        start, starts = _start(subject.design, races.initial, space.method)
+        start, starts = _start(subject.design, races.initial)
         plan = TuningPlan(
             subject.design, subject.suite, subject.name, races.runs, races.budget,
             races.objective or "error", races.seed, start, races.tuner,
@@ -320,7 +321,7 @@ def _plan(
 
 
 def _start(
-    design: "Design", initial: str | None, method: str | None
+    design: "Design", initial: str | None
 ) -> tuple[tuple[dict[str, Value], ...], str]:
     """Return the initial candidates, and a description of them."""
     from uaos.tuning.plan import initial_candidates
@@ -334,12 +335,6 @@ def _start(
             "--initial is empty; expected names, .toml files, or none",
             name="--initial", value=initial,
         )  # fmt: skip
-    if names is None and method is not None:
-        try:
-            candidates, _ = initial_candidates(design, [method])
-            return tuple(candidates.values()), f"{method} and {random}"
-        except UaosError as error:
-            return (), f"{random}; {method} itself is not in this search space ({error})"
     candidates, remarks = initial_candidates(design, names)
     first = f"{', '.join(candidates)} and {random}" if candidates else random
     return tuple(candidates.values()), "; ".join([first, *remarks])
@@ -433,13 +428,16 @@ def _show_next(
     imported = (context.parent.params.get("imported") if context.parent else None) or []
     words = ["uaos", *(word for file in imported for word in ("--import", str(file)))]
     words += ["bench", "test.db"]
-    portfolio = "portfolio" if plan.design.base.optimizer == "portfolio" else None
+    # A method that was tuned alone is compared with itself; a recorded portfolio with the default.
+    itself = plan.design.options.get("method") or (
+        "portfolio" if plan.design.base.optimizer == "portfolio" else None
+    )
     if plan.suite.name == "bbob":
-        dimension, rival = str(plan.suite.dimensions[-1]), portfolio or "U-AOS-FW"
+        dimension, rival = str(plan.suite.dimensions[-1]), itself or "U-AOS-FW"
         words += ["--methods", f"{output},{rival}", "--dim", dimension, "--instances", "test"]
     else:
         words += ["--suite", plan.suite.file or suite]
-        words += ["--methods", f"{output},{portfolio or RECOMMENDED}"]
+        words += ["--methods", f"{output},{itself or RECOMMENDED}"]
         words += [] if rest is None else ["--problems", ",".join(rest.names)]
     words += ["--budget", str(plan.budget)]
     console.print(Text.assemble("next: ", (shlex.join(words), "bold")), soft_wrap=True)

@@ -77,7 +77,7 @@ def recipe(configuration: Configuration) -> RenderableType:
         shown = ", ".join(f"{name} {text}" for name, text in settings.texts().items())
         words = f"in a differential evolution of {count(len(operators), 'operator')} with {shown}"
     else:
-        words = f"in a {configuration.optimizer} of {settings.summary()}"
+        words = f"{configuration.optimizer} with {settings.summary() or 'its default settings'}"
     return Group(configuration, Text(words), Text(""))
 
 

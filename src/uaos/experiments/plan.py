@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uaos.checks import parse_budget
+from uaos.definitions import definition_hash
 from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments.unit import Unit, derived_seed
-from uaos.loading import file_hash
 from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import UNIFORM, Configuration
@@ -30,8 +30,8 @@ Identity = dict[str, object]
 #: Name of the hash of a suite's file in an identity.
 CONTENT = "content of the suite's file"
 
-#: Prefix of the names of hashes of the files that define a method's custom classes.
-CODE = "content of the file that defines "
+#: Prefix of the names of hashes of the definitions of a method's custom classes.
+CODE = "code of "
 
 
 @dataclass(frozen=True)
@@ -139,23 +139,30 @@ class Plan:
         return identity | {f"method {n}": as_json(c.to_dict()) for n, c in self.competitors.items()}
 
     def codes(self) -> dict[str, str]:
-        """Return the hash of the users' files that define each method's custom classes."""
-        codes = {}
-        for name, chosen in self.competitors.items():
-            parts: list[type | None] = [optimizer_classes().get(chosen.optimizer)]
-            if chosen.method is not None:
-                parts += [type(getattr(chosen.method, family)) for family in FAMILIES]
-            parts += [type(operator) for operator in getattr(chosen.settings, "pool", None) or ()]
-            hashes = {file_hash(part) for part in parts if part is not None}
-            if known_hashes := sorted(value for value in hashes if value is not None):
-                codes[CODE + name] = ",".join(known_hashes)
-        return codes
+        """Return the hash of the definitions of each method's custom classes."""
+        hashes = {name: code_hash(entry) for name, entry in self.competitors.items()}
+        return {CODE + name: code for name, code in hashes.items() if code}
 
     def check(self) -> None:
         """Check that every method can run, for example that its optimizer is installed."""
         for competitor in self.competitors.values():
             for problem in {p.dimension: p for p in self.suite}.values():
                 competitor.check(problem.dimension, self.evaluations(problem))
+
+
+def code_hash(configuration: Configuration, *further: type) -> str:
+    """Hash the definitions of a configuration's custom classes and of further classes.
+
+    Classes that are not from a user's file do not count; "" if there are no others.
+    """
+    parts = [*further]
+    if (optimizer := optimizer_classes().get(configuration.optimizer)) is not None:
+        parts.append(optimizer)
+    if configuration.method is not None:
+        parts += [type(getattr(configuration.method, family)) for family in FAMILIES]
+    parts += [type(operator) for operator in getattr(configuration.settings, "pool", None) or ()]
+    hashes = {definition_hash(part) for part in parts}
+    return ",".join(sorted(value for value in hashes if value is not None))
 
 
 def competitor(name: str | os.PathLike[str] | Configuration) -> Configuration:

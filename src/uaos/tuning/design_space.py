@@ -54,6 +54,8 @@ _RULES = {"F_rule": ("constant", "cauchy", "jade", "success_history"),
           "CR_rule": ("constant", "normal", "jade", "success_history")}  # fmt: skip
 _BOUNDARY = "boundary"
 _POLICIES = ("best_rule", "archive", _BOUNDARY)
+# Stands for a family in the slots of an optimizer's settings.
+_SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Design:
     base : Configuration
         Supplies what is not searched.
     slots : mapping
-        The variable of each parameter of a component.
+        The variable of each parameter of a component, and of each setting of the optimizer.
     dimension : int
         Dimension of the problems, for population sizes.
     constants : mapping
@@ -84,10 +86,14 @@ class Design:
     options: DesignOptions = field(default_factory=DesignOptions)
 
     @property
-    def method(self) -> Method:
-        """Method of the base."""
-        assert self.base.method is not None
-        return self.base.method
+    def components(self) -> list[type[Component]]:
+        """Components that a candidate may have."""
+        families = [family for family in FAMILIES if family in self.space.names]
+        return [
+            components(family)[name]
+            for family in families
+            for name in getattr(self.space[family].domain, "choices", ())
+        ]
 
     def suited_to(self, problems: Iterable[Problem]) -> "Design":
         """Return the design for these problems: no candidate leaves bounds that must be kept.
@@ -110,9 +116,11 @@ class Design:
 
     def configuration(self, values: Values, name: str = "candidate") -> Configuration:
         """Return the configuration of a candidate."""
-        settings = self._settings(values)
-        scaled = bool(values.get(_SCALE, self.method.scale_rewards))
-        recipe: dict[str, Any] = {_SCALE: scaled, _SCOPE: values.get(_SCOPE, self.method.scope)}
+        settings, base = self._settings(values), self.base.method
+        if base is None:
+            return Configuration(name, None, settings, optimizer=self.base.optimizer)
+        scaled = bool(values.get(_SCALE, base.scale_rewards))
+        recipe: dict[str, Any] = {_SCALE: scaled, _SCOPE: values.get(_SCOPE, base.scope)}
         for family in FAMILIES:
             chosen = str(values[family])
             recipe[family] = {"name": chosen}
@@ -136,6 +144,10 @@ class Design:
     def _settings(self, values: Values) -> OptimizerSettings:
         changes: dict[str, Any] = {
             name: values[name] for name in (*SETTINGS, *_POLICIES) if name in values
+        } | {
+            name: values[variable]
+            for (family, _, name), variable in self.slots.items()
+            if family == _SETTINGS
         }
         if _POOL in values:
             changes[_POOL] = pools()[str(values[_POOL])]
@@ -163,12 +175,34 @@ class Design:
 
     def _all_values(self, config: Configuration) -> dict[str, Value]:
         """Return the values of a configuration, whether they are in the space or not."""
-        if config.method is None:
+        self._check_searchable(config)
+        values = self._method_values(config)
+        settings = config.settings
+        if isinstance(settings, DifferentialEvolutionSettings):
+            values |= self._setting_values(settings)
+        for (family, _, name), variable in self.slots.items():
+            if family == _SETTINGS:
+                values[variable] = getattr(settings, name)
+        return values
+
+    def _check_searchable(self, config: Configuration) -> None:
+        """Raise if a configuration is not of the kind that the space describes."""
+        wrong = ""
+        if not isinstance(config.settings, type(self.base.settings)):
+            other = self.base.optimizer
+            wrong = f"is a {config.optimizer}, but the search space is that of {other}"
+        elif config.method is None and self.base.method is not None:
+            wrong = "does not select among operators"
+        if wrong:
             raise InvalidParameter(
-                f"{config.name} does not select among operators, so a race cannot start from it; "
-                "choose a configuration that does",
+                f"{config.name} {wrong}, so a race cannot start from it; choose another one",
                 name="initial configuration", value=config.name,
             )  # fmt: skip
+
+    def _method_values(self, config: Configuration) -> dict[str, Value]:
+        """Return the values of the components; none if the space has none."""
+        if self.base.method is None or config.method is None:
+            return {}
         values: dict[str, Value] = {
             _SCALE: int(config.method.scale_rewards), _SCOPE: config.method.scope,
         }  # fmt: skip
@@ -180,12 +214,7 @@ class Design:
                 slot = self.slots.get((family, component.name, parameter))
                 if slot is not None:
                     values[slot] = getattr(component, parameter)
-        settings = config.settings
-        return values | (
-            self._setting_values(settings)
-            if isinstance(settings, DifferentialEvolutionSettings)
-            else {}
-        )
+        return values
 
     def differences(self, config: Configuration) -> list[str]:
         """List the settings of a configuration that the space replaces, as "name: a, here b"."""
@@ -287,12 +316,14 @@ def design_for(
 ) -> Design:
     """Return the space of one method: its hyper-parameters are free, its components are fixed.
 
-    A range that does not contain the value of the method is extended to it.
+    Of an optimizer other than differential evolution, such as a custom one, the settings that it
+    declares with ``tuned`` are free as well. A range that does not contain the value of the method
+    is extended to it.
 
     Parameters
     ----------
     name : str or path
-        A method of the catalogue, or a configuration file.
+        A method of the catalogue, the name of a registered optimizer, or a configuration file.
     free : iterable of str
         Settings of differential evolution that are free, too: F, CR, NP, top_NP.
     dimension : int
@@ -305,7 +336,7 @@ def design_for(
     Raises
     ------
     InvalidParameter
-        If the method does not select, or the pool gives its operators their own F or CR.
+        If there is nothing to tune, or the pool gives its operators their own F or CR.
     UnknownName
         If there is no such method or setting.
 
@@ -314,41 +345,96 @@ def design_for(
     >>> from uaos.tuning import design_for
     >>> [variable.name for variable in design_for("RecPM", ["F"]).space]
     ['F', ...]
+    >>> [variable.name for variable in design_for("CMA-ES").space]
+    ['restarts', 'sigma0', 'popsize', 'center']
     """
-    base = configuration(name)
+    base, free = configuration(name), tuple(free)
+    _check_free(base, free)
+    options: DesignOptions = {"method": os.fspath(name)}
+    if free:
+        options["free"] = list(free)
+    settings = _settings_variables(free, ())
+    slots, declared = _declared_settings(base)
     if base.method is None:
-        raise InvalidParameter(
-            f"{name} does not select among operators, so it has nothing to tune; choose a method "
-            "such as SaDE or mix (to compare methods, use uaos bench)",
-            name="method", value=name,
-        )  # fmt: skip
-    free = tuple(free)
+        if not (settings or declared):
+            raise _nothing_to_tune(base)
+        designed = Design(Space((*settings, *declared)), base, slots, dimension, {}, options)
+    else:
+        designed = _around_method(base, (*settings, *declared), slots, dimension, options)
+    space = designed.space
+    for slot, value in designed._all_values(base).items():
+        domain = space[slot].domain if slot in space.names else None
+        if value is None or not isinstance(domain, Real | Integer):
+            continue
+        if not domain.low <= float(value) <= domain.high:
+            ends = min(domain.low, float(value)), max(domain.high, float(value))
+            space = space.limit(slot, *ends)
+    return dataclasses.replace(designed, space=space)
+
+
+def _check_free(base: Configuration, free: Sequence[str]) -> None:
+    """Raise if a setting of differential evolution cannot be free."""
     for setting in free:
         if setting not in SETTINGS:
             raise UnknownName("setting to free", setting, SETTINGS)
         if setting in ("F", "CR") and not is_open(_evolution(base).pool, setting):
             raise InvalidParameter(
-                f"the operators of {name} have their own {setting}; only NP and top_NP can be free",
+                f"the operators of {base.name} have their own {setting}; only NP and top_NP can be "
+                "free",
                 name="setting to free", value=setting,
             )  # fmt: skip
+
+
+def _nothing_to_tune(base: Configuration) -> InvalidParameter:
+    """Return the error for a configuration without hyper-parameters."""
+    if isinstance(base.settings, DifferentialEvolutionSettings):
+        hint = f"free some of its settings with --free {','.join(SETTINGS)}"
+    else:
+        hint = "a custom optimizer declares settings by uaos.real, uaos.integer and uaos.choice"
+    return InvalidParameter(
+        f"{base.name} has nothing to tune: it does not select among operators and declares no "
+        f"settings for it ({hint}). Choose a method such as SaDE or CMA-ES (to compare methods, "
+        "use uaos bench)",
+        name="method", value=base.name,
+    )  # fmt: skip
+
+
+def _declared_settings(
+    base: Configuration,
+) -> tuple[dict[tuple[str, str, str], str], list[Variable]]:
+    """Return a variable for each tuned setting; none for differential evolution."""
+    slots: dict[tuple[str, str, str], str] = {}
+    variables: list[Variable] = []
+    if isinstance(base.settings, DifferentialEvolutionSettings):
+        return slots, variables
+    taken = set() if base.method is None else {*FAMILIES, *_parameter_names(base.method)}
+    for name, parameter in parameters(base.settings).items():
+        if parameter.tuned:
+            variable = f"{base.optimizer}_{name}" if name in taken else name
+            slots[_SETTINGS, base.optimizer, name] = variable
+            variables.append(Variable(variable, searched(parameter)))
+    return slots, variables
+
+
+def _parameter_names(method: Method) -> set[str]:
+    return {name for family in FAMILIES for name in parameters(getattr(method, family))}
+
+
+def _around_method(
+    base: Configuration, settings: Sequence[Variable], slots: Mapping[tuple[str, str, str], str],
+    dimension: int, options: DesignOptions,
+) -> Design:  # fmt: skip
+    """Return the space of a method with its components fixed."""
     chosen = {family: getattr(base.method, family) for family in FAMILIES}
     constants = {
         name: getattr(component, name) for component in chosen.values()
         for name, parameter in parameters(component).items() if not parameter.tuned
     }  # fmt: skip
-    options: DesignOptions = {"method": os.fspath(name)}
-    if free:
-        options["free"] = list(free)
-    designed = _build(base, _settings_variables(free, ()), constants, dimension, options)
+    designed = _build(base, settings, constants, dimension, options)
     space = designed.space
     for family, component in chosen.items():
         space = space.fix(family, component.name)
-    for slot, value in designed._all_values(base).items():
-        domain = space[slot].domain if slot in space.names else None
-        if isinstance(domain, Real | Integer) and not domain.low <= float(value) <= domain.high:
-            ends = min(domain.low, float(value)), max(domain.high, float(value))
-            space = space.limit(slot, *ends)
-    return dataclasses.replace(designed, space=space)
+    return dataclasses.replace(designed, space=space, slots={**designed.slots, **slots})
 
 
 def portfolio_design(members: Sequence[Member], *, dimension: int = 20) -> Design:

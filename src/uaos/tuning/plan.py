@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.experiments.plan import code_hash
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.params import Categorical, Value
 from uaos.problems import Problem, Suite
@@ -202,7 +203,9 @@ class TuningPlan:
 
     def to_dict(self) -> Setup:
         """Return the plan as plain data, equal for equal plans."""
-        base = self.design.base.to_dict()
+        base, options = self.design.base.to_dict(), self.design.options.copy()
+        if code := code_hash(self.design.base, *self.design.components):
+            options["code"] = code
         return {
             "tuner": self.tuner, "runs": self.runs, "budget": self.budget,
             "objective": self.objective, "seed": self.seed, "training_set": self.training_set,
@@ -210,7 +213,7 @@ class TuningPlan:
             "problems": list(self.suite.names), "space": space_data(self.design.space),
             "forbidden": [str(f) for f in self.design.space.forbidden],
             "base": {part: base[part] for part in ("method", "de", "optimizer") if part in base},
-            "constants": dict(self.design.constants), "options": self.design.options.copy(),
+            "constants": dict(self.design.constants), "options": options,
             "initial": [dict(c) for c in self.initial], "rules": dataclasses.asdict(self.rules),
         }  # fmt: skip
 
@@ -224,7 +227,8 @@ def initial_candidates(
     ----------
     design : Design
     names : sequence of str, optional
-        The configurations; by default those tuned in the paper, as far as the space has them.
+        The configurations; by default the method that the space is of, or those tuned in the
+        paper, as far as the space has them.
 
     Returns
     -------
@@ -242,7 +246,9 @@ def initial_candidates(
     """
     candidates: dict[str, dict[str, Value]] = {}
     remarks: list[str] = []
-    for name in INITIAL if names is None else names:
+    method = design.options.get("method")
+    usual = INITIAL if method is None else (method,)
+    for name in usual if names is None else names:
         entry = catalogue_entry(name)
         try:
             values = design.values(entry)

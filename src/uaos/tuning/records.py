@@ -37,6 +37,7 @@ class DesignOptions(TypedDict, total=False):
     fix: dict[str, str]
     range: dict[str, str]
     recordings: str
+    code: str
 
 
 class Setup(TypedDict):

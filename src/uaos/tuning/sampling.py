@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from uaos.params import Categorical, Integer, Parameter, Real, Value
+from uaos.params import Categorical, Integer, OptionalInteger, Parameter, Real, Value
 from uaos.problems.variables import REDRAWS, Space, Values
 from uaos.tuning.records import DomainData, VariableData
 
 
 def searched(parameter: Parameter) -> Real | Integer | Categorical:
     """Return the domain that a tuner searches; an end that is excluded is moved inside."""
+    if isinstance(parameter, OptionalInteger):
+        return parameter.value
     assert isinstance(parameter, Real | Integer | Categorical)
     refused = getattr(parameter, "open_high", False)
     if isinstance(parameter, Real) and refused and parameter.high >= parameter.hard_high:

@@ -17,7 +17,7 @@ import numpy as np
 
 from uaos.checks import fits
 from uaos.errors import UnknownName
-from uaos.experiments.plan import PlanConflict, differences, suite_identity
+from uaos.experiments.plan import PlanConflict, code_hash, differences, suite_identity
 from uaos.experiments.provenance import versions
 from uaos.experiments.store import TUNING, Store
 from uaos.experiments.storefile import Lock, as_mapping, insert
@@ -103,11 +103,11 @@ class TuningStore(Store):
     # Runs
 
     def key(self, configuration: Configuration) -> str:
-        """Return a hash of a configuration that does not depend on its name."""
+        """Return a hash of a configuration and its custom classes, whatever its name."""
         omitted = ("name", "reference", "note", "tuning")
         data = {k: v for k, v in configuration.to_dict().items() if k not in omitted}
         text = _canonical(data)
-        key = _hash(text)
+        key = _hash(text + code_hash(configuration))
         self._unwritten[key] = text
         return key
 
