@@ -201,7 +201,7 @@ def _mix_in_batches_of(other: Seen, seen: Seen) -> Contender:
     """Let mix run with a constant population, as large as the batches that were seen."""
 
     def contender() -> float:
-        costs = _run("mix", EVALUATIONS, popsize=round(other.points), schedule="constant")
+        costs = _run("mix", EVALUATIONS, popsize=round(other.points), NP_schedule="constant")
         seen.note(costs)
         return float(costs.sum()) / EVALUATIONS
 

@@ -41,7 +41,7 @@ LAYERS = (
     {"tuning"},
     {"analysis"},
     {"reporting"},
-    {"adapters", "scenarios", "study", "minimization", "maximization", "fitting"},
+    {"adapters", "scenarios", "study", "minimization", "maximization", "fitting", "options"},
 )
 # What draws itself imports the drawing when it does.
 LAZY = {"history": {"runs"}}

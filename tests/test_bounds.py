@@ -5,7 +5,7 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.optimizers.base import optimizer_class
+from uaos.optimizers.registry import optimizer_class
 from uaos.problems import suite
 from uaos.tuning import TuningPlan, design, initial_candidates
 

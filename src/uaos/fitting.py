@@ -7,17 +7,20 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter
-from uaos.minimization import RunOptions, Seed, minimize
+from uaos.minimization import minimize
 from uaos.optimizers.catalogue import ConfigurationLike
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
-from uaos.optimizers.portfolio import default_members
+from uaos.optimizers.portfolio import Traits, default_members
+from uaos.options import RunOptions
 from uaos.problems.problem import ANONYMOUS
 from uaos.problems.residuals import ResidualProblem
 from uaos.problems.space import BoundsLike, bounds_around
 from uaos.result import Result
 from uaos.runs.callers import WithArguments
+from uaos.runs.search import Seed
 
 
 def least_squares(
@@ -26,7 +29,7 @@ def least_squares(
     bounds: BoundsLike | None = None,
     *,
     method: ConfigurationLike | None = None,
-    budget: int | None = None,
+    budget: int | str | None = None,
     seed: Seed = None,
     target: float | None = None,
     args: Sequence[object] = (),
@@ -85,7 +88,9 @@ def least_squares(
     problem = ResidualProblem(function, bounds_around(bounds, x0), name=ANONYMOUS)
     if method is None:
         D = max(1, problem.space.dimension)
-        members = default_members(D, budget or DEFAULT_BUDGET * D, residuals=True)
+        if isinstance(budget, str):
+            budget = parse_budget(budget, problem.dimension)
+        members = default_members(D, budget or DEFAULT_BUDGET * D, Traits(residuals=True))
         chosen = {"members": members}
         method = Configuration("least squares", optimizer="portfolio", settings=chosen)
     result = minimize(

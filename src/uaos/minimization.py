@@ -1,193 +1,37 @@
 """Minimize a black box in one call."""
 
 import functools
-import inspect
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Any, ParamSpec, TypedDict, Unpack, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, IntArray
-from uaos.checks import evaluation_count, parse_budget, real_number, real_numbers, true_or_false
+from uaos.checks import true_or_false
 from uaos.errors import InvalidParameter
 from uaos.extras import require
-from uaos.optimizers.base import Optimizer, optimizer_class
-from uaos.optimizers.catalogue import RECOMMENDED, ConfigurationLike, as_configuration
-from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.operators import PoolMember
-from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
-from uaos.optimizers.de.rules import RateRule
-from uaos.optimizers.de.settings import Linear, Stagnation
+from uaos.optimizers.catalogue import ConfigurationLike
+from uaos.options import DEFAULTS, Options, ProblemOptions, evolution_settings, with_options
 from uaos.problems.derivatives import GradientLike
 from uaos.problems.problem import ANONYMOUS, Problem
-from uaos.problems.space import BoundsLike, Box, StartLike, bounds_around, start_points
+from uaos.problems.space import BoundsLike, Box, StartLike, bounds_around
 from uaos.problems.variables import Space
 from uaos.result import Ending, Result
 from uaos.runs.asynchronous import AsynchronousRun
-from uaos.runs.callers import WithArguments, Workers
+from uaos.runs.callers import WithArguments
 from uaos.runs.checkpoint import Checkpoint, run_identity
-from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
-from uaos.runs.known import Known, KnownLike
+from uaos.runs.evaluator import Evaluator
+from uaos.runs.known import Known
+from uaos.runs.limits import Limits
 from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
-from uaos.runs.run import Polish, Run, described, problem_arguments
-from uaos.runs.stopping import (
-    HELD,
-    INTERRUPTED,
-    AllFailed,
-    Budget,
-    Callback,
-    Converged,
-    Done,
-    Iterations,
-    StoppingRule,
-    Target,
-    Time,
-)
-from uaos.statefile import SavedState
-
-#: Seeds: what NumPy's generators are made from, as in SciPy.
-Seed = (
-    int | np.random.Generator | np.random.RandomState | np.random.SeedSequence
-    | np.random.BitGenerator | None
-)  # fmt: skip
-
-#: The name of the default method.
-PORTFOLIO = "portfolio"
-
-# A run without a budget ends when this many evaluations per dimension have all failed.
-_FAILURES = 100
+from uaos.runs.run import Polish, Run, described
+from uaos.runs.search import Search, Seed, as_numpy_seed
+from uaos.runs.stopping import HELD
 
 
-class EvolutionOptions(TypedDict, total=False):
-    """Settings of :class:`uaos.DifferentialEvolution`; None is the method's own."""
-
-    popsize: int | str | None
-    F: float | RateRule | None
-    CR: float | RateRule | None
-    top_NP: float | str | None
-    boundary: str | None
-    operators: Sequence[PoolMember | str] | str | None
-    center: bool | None
-    best_rule: str | None
-    archive: str | None
-    archive_size: float | None
-    schedule: Linear | Mapping[str, object] | IntArray | str | None
-    restart: Stagnation | Mapping[str, object] | str | None
-
-
-class RunOptions(EvolutionOptions, total=False):
-    """How a problem is evaluated, when the run ends, and what it shows."""
-
-    rng: Seed
-    workers: Workers
-    on_error: str
-    tol: float | None
-    atol: float | None
-    maxiter: int | None
-    maxfun: float | None
-    max_time: float | None
-    callback: Callable[..., object] | None
-    disp: bool
-    polish: bool | Callable[..., object]
-    history: bool
-    checkpoint: str | os.PathLike[str] | None
-    known: KnownLike | None
-    record: str | None
-    noise: bool | str
-
-
-class ProblemOptions(TypedDict, total=False):
-    """Parts of the problem beside the function and its bounds."""
-
-    args: Sequence[object]
-    vectorized: bool
-    constraints: object
-    integrality: ArrayLike | None
-    scale: ArrayLike | None
-    jac: GradientLike
-
-
-class Options(ProblemOptions, RunOptions, total=False):
-    """The arguments of :func:`uaos.minimize` that most calls do without."""
-
-
-# The defaults of options; None for all others.
-_DEFAULTS: dict[str, object] = {
-    "args": (), "vectorized": False, "workers": 1, "disp": False, "polish": False,
-    "history": True, "on_error": "raise", "noise": "auto",
-}  # fmt: skip
-
-# What to write instead of arguments of other libraries.
-_INSTEAD = {
-    "func": "the function is the first argument, fun",
-    "strategy": 'name the strategy as the method: method="best/1" for "best1bin"',
-    "mutation": "use F=0.8, or for a range F=Uniform(0.5, 1) from uaos.optimizers.de.rules",
-    "recombination": "use CR=0.7",
-    "init": "pass the points as x0, an array (m, D)",
-    "updating": 'omit it: updating is always "deferred", as SciPy calls it',
-    "options": "pass options as arguments: budget, maxiter, tol, disp",
-    "kwargs": "bind them to the function: functools.partial(fun, name=value)",
-    "sigma0": 'pass method=uaos.Configuration("mine", optimizer="CMA-ES", '
-    'settings={"sigma0": 0.3}), in units of the width of the bounds',
-    **dict.fromkeys(("hess", "hessp"), "omit it: only values and gradients (jac) are used"),
-    **dict.fromkeys(
-        ("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls", "n_trials"), "use budget"
-    ),
-    **dict.fromkeys(("timeout", "time_limit"), "use max_time, in seconds"),
-    **dict.fromkeys(("ftol", "fatol", "xtol", "xatol", "tolfun"), "use tol and atol, of values"),
-    **dict.fromkeys(("random_state", "random_seed"), "use seed"),
-    **dict.fromkeys(("ftarget", "f_min"), "use target"),
-    **dict.fromkeys(("verbose", "iprint"), "use disp=True"),
-    **dict.fromkeys(("n_jobs", "n_workers"), "use workers"),
-}
-
-_P = ParamSpec("_P")
-
-
-def _with_options(function: Callable[_P, Result]) -> Callable[_P, Result]:
-    """Give a function with ``**options`` a signature that names them, and errors that advise."""
-    own = inspect.signature(function)
-    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    parameters += [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(name), annotation=kind
-        )
-        for name, kind in get_type_hints(Options).items()
-    ]
-    signature = own.replace(parameters=parameters)
-
-    @functools.wraps(function)
-    def checked(*args: _P.args, **keywords: _P.kwargs) -> Result:
-        if len(args) > 2 or (len(args) == 2 and "bounds" in keywords):
-            raise TypeError(
-                "minimize() takes only fun and bounds by position; name the others: "
-                "minimize(fun, bounds, x0=x0)"
-            )
-        for name in keywords:
-            if name not in signature.parameters:
-                raise TypeError(_advice(name, signature.parameters))
-        return function(*args, **keywords)
-
-    checked.__signature__ = signature  # type: ignore[attr-defined]
-    return checked
-
-
-def _advice(name: str, names: Mapping[str, object]) -> str:
-    """Return the message for a keyword argument that does not exist."""
-    similar = get_close_matches(name, names, n=1)
-    advice = _INSTEAD.get(name) or (f"did you mean {similar[0]!r}?" if similar else None)
-    return f"minimize() got an unexpected keyword argument {name!r}; " + (
-        advice or "help(uaos.minimize) lists the arguments"
-    )
-
-
-@_with_options
+@with_options
 def minimize(
     fun: Callable[..., object] | Problem,
     bounds: BoundsLike | None = None,
@@ -306,13 +150,12 @@ def minimize(
         workers. "async" gives each worker its next point as soon as it is free, which keeps all of
         them busy where evaluations take different times; the run then depends on these times. Its
         `result.log`, given here, repeats it. It takes no constraints and does not notice noise.
-        (Other values are the population schedule of differential evolution.)
     rng
         Another name of `seed`.
     popsize : int or str, optional
         Population size, or a multiple of the dimension such as "18D".
-    F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size, schedule, restart
-        Settings of :class:`uaos.DifferentialEvolution`.
+    F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size
+        Settings of :class:`uaos.DifferentialEvolution`; `NP_schedule` and `restart`, too.
 
     Returns
     -------
@@ -342,10 +185,14 @@ def minimize(
     """
     problem = _as_problem(fun, bounds, x0, options)
     x0 = problem.x0 if x0 is None else x0
-    values: dict[str, Any] = {**_DEFAULTS, **options}
-    new_run = _run_class(values)
-    limits = _Limits.checked(problem, budget, target, values)
-    search = _Search.of(problem, method, seed, limits, values)
+    values: dict[str, Any] = {**DEFAULTS, **options}
+    new_run = _run_class(values.get("schedule"), values["workers"])
+    limits = Limits.checked(problem, budget, target, values)
+    search = Search(
+        problem, method, evolution_settings(values), limits,
+        seed=as_numpy_seed(seed, values.get("rng")),
+        history=values["history"], noisy=values["noise"] is True,
+    )  # fmt: skip
     meter = noise_meter(values["noise"])
     rules = limits.rules(problem, values.get("callback"))
     polish = _polishing(values["polish"])
@@ -423,26 +270,25 @@ def _evaluator(problem: Problem, values: Mapping[str, Any]) -> Evaluator:
     )
 
 
-def _run_class(values: dict[str, Any]) -> Callable[..., Run]:
-    """Return what makes the run for the `schedule` among the arguments, and take it out of them.
-
-    Other values of `schedule` are for differential evolution.
-    """
-    schedule = values.get("schedule")
-    if isinstance(schedule, np.ndarray | list):
-        del values["schedule"]
-        return functools.partial(AsynchronousRun, log=schedule)
-    if not isinstance(schedule, str) or schedule not in ("sync", "async"):
+def _run_class(schedule: object, workers: object) -> Callable[..., Run]:
+    """Return what makes the run for a `schedule`: a name, or the log of an asynchronous run."""
+    if schedule is None or (isinstance(schedule, str) and schedule == "sync"):
         return Run
-    del values["schedule"]
-    workers = values["workers"]
-    if schedule == "async" and callable(workers) and not hasattr(workers, "submit"):
+    if isinstance(schedule, np.ndarray | list):
+        return functools.partial(AsynchronousRun, log=schedule)
+    if not (isinstance(schedule, str) and schedule == "async"):
+        raise InvalidParameter(
+            f'schedule is {schedule!r}; expected "sync", "async" or the log of an asynchronous '
+            "run. (The population of differential evolution shrinks by NP_schedule.)",
+            name="schedule", value=schedule,
+        )  # fmt: skip
+    if callable(workers) and not hasattr(workers, "submit"):
         raise InvalidParameter(
             'workers is a function; expected a number of processes or an executor with '
             'schedule="async"',
             name="workers", value=workers,
         )  # fmt: skip
-    return AsynchronousRun if schedule == "async" else Run
+    return AsynchronousRun
 
 
 def _with_scale(bounds: BoundsLike, scale: ArrayLike | None) -> BoundsLike:
@@ -457,34 +303,6 @@ def _with_scale(bounds: BoundsLike, scale: ArrayLike | None) -> BoundsLike:
             value=scale,
         )
     return Box(bounds, scale=scale, outside_allowed=Box.of(bounds).outside_allowed)
-
-
-def _evolution_settings(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return the settings of differential evolution among the options."""
-    names = EvolutionOptions.__annotations__
-    return {name: values[name] for name in names if values.get(name) is not None}
-
-
-def _as_numpy_seed(seed: Seed, rng: Seed) -> int | np.random.Generator | None:
-    """Return the seed as optimizers take it."""
-    if seed is not None and rng is not None:
-        raise InvalidParameter(
-            "rng and seed are the same argument; pass only one of them", name="rng", value=rng
-        )
-    seed = rng if seed is None else seed
-    if isinstance(seed, np.random.RandomState):
-        return _as_generator(seed)
-    if isinstance(seed, np.random.SeedSequence | np.random.BitGenerator):
-        return np.random.default_rng(seed)
-    return seed
-
-
-def _as_generator(state: np.random.RandomState) -> np.random.Generator:
-    """Return a generator that continues a RandomState; before NumPy 2.2, one that it seeds."""
-    try:
-        return np.random.default_rng(state)
-    except TypeError:
-        return np.random.default_rng(state.randint(0, 2**32, size=8, dtype=np.uint32))
 
 
 def _recording(record: object) -> bool:
@@ -522,208 +340,3 @@ def _only_point(evaluator: Evaluator) -> Result:
         success=False, status=0, message="", seed=None, history=None,
     )  # fmt: skip
     return described(result, ending, evaluator, feasible=violation == 0)
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """Limits that end a run; None for no limit."""
-
-    budget: int | None
-    target: float | None
-    iterations: int | None
-    seconds: float | None
-    tol: float | None
-    atol: float | None
-
-    @classmethod
-    def checked(
-        cls,
-        problem: Problem,
-        budget: int | str | None,
-        target: float | None,
-        values: Mapping[str, object],
-    ) -> "_Limits":
-        """Return the limits among the arguments; `maxfun` is another name of the budget."""
-        if isinstance(budget, str):
-            budget = parse_budget(budget, problem.dimension)
-        # Infinity is SciPy's word for no limit.
-        maxfun = None if values.get("maxfun") == float("inf") else values.get("maxfun")
-        budgets = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
-
-        def number(name: str) -> float | None:
-            value = values.get(name)
-            return None if value is None else real_number(value, name, 0.0)
-
-        return cls(
-            budget=min((limit for limit in budgets if limit is not None), default=None),
-            target=target,
-            iterations=evaluation_count(values.get("maxiter"), "maxiter", "iterations"),
-            seconds=number("max_time"),
-            tol=number("tol"),
-            atol=number("atol"),
-        )
-
-    @property
-    def end_on_convergence(self) -> bool:
-        """True if the run ends where it would otherwise restart."""
-        tolerances, ends = (self.tol, self.atol), (self.budget, self.target)
-        return tolerances != (None, None) or ends == (None, None)
-
-    def evaluations(self, problem: Problem) -> int:
-        """Return the budget, by default a multiple of the dimension."""
-        return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
-
-    def rules(self, problem: Problem, callback: Callable[..., object] | None) -> list[StoppingRule]:
-        """Return the stopping rules; the first that applies ends the run."""
-        rules: list[StoppingRule] = []
-        if self.budget is None:
-            rules.append(AllFailed(_FAILURES * problem.space.dimension))
-        if callback is not None:
-            rules.append(Callback(callback, problem.space))
-        rules += [Target(), Budget(default=self.budget is None), Done()]
-        if self.end_on_convergence:
-            rules.append(Converged())
-        if self.iterations is not None:
-            rules.append(Iterations(self.iterations))
-        if self.seconds is not None:
-            rules.append(Time(self.seconds))
-        return rules
-
-    def set_tolerances(self, optimizer: Optimizer) -> None:
-        """Hand the tolerances to an optimizer; as in SciPy, `tol` replaces the default `atol`."""
-        if self.tol is not None:
-            optimizer.tol, optimizer.atol = self.tol, 0.0
-        if self.atol is not None:
-            optimizer.atol = self.atol
-
-
-@dataclass(frozen=True)
-class _Search:
-    """The optimizer of a run before it is built: the method, its settings and its limits."""
-
-    problem: Problem
-    method: ConfigurationLike | None
-    settings: Mapping[str, Any]
-    limits: _Limits
-    seed: int | np.random.Generator | None
-    history: bool
-    noisy: bool
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        method: ConfigurationLike | None,
-        seed: Seed,
-        limits: _Limits,
-        values: Mapping[str, Any],
-    ) -> "_Search":
-        """Return the search that the arguments and options describe."""
-        return cls(
-            problem,
-            method,
-            settings=_evolution_settings(values),
-            limits=limits,
-            seed=_as_numpy_seed(seed, values.get("rng")),
-            history=values["history"],
-            noisy=values["noise"] is True,
-        )
-
-    def build(self, x0: ArrayLike | None) -> Optimizer:
-        """Return the optimizer, starting from the points x0."""
-        # Settings without a method select differential evolution, fitted to the budget.
-        fitted = self.method is None and bool(self.settings)
-        default = RECOMMENDED if fitted else PORTFOLIO
-        configuration = as_configuration(default if self.method is None else self.method)
-        kind = optimizer_class(configuration.optimizer)
-        arguments = problem_arguments(self.problem, configuration)
-        _check_settings(self.settings, configuration)
-        if self.limits.end_on_convergence:
-            arguments |= kind.single_run
-        if self.noisy and "noisy" in kind.settings_class.keywords():
-            arguments["noisy"] = True
-        optimizer = (kind if fitted else configuration.build)(
-            x0=x0,
-            seed=self.seed,
-            budget=self.limits.evaluations(self.problem),
-            target=self.limits.target,
-            history=self.history,
-            **(arguments | dict(self.settings)),
-        )
-        self.limits.set_tolerances(optimizer)
-        return optimizer
-
-    def start(
-        self,
-        x0: StartLike | None,
-        known: Known | None,
-        evaluator: Evaluator,
-        saved: SavedState | None,
-    ) -> tuple[Optimizer, Ending | None]:
-        """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
-
-        Several points x0 are the first population if they fit into one. Otherwise they are
-        evaluated here, so that their values are known, and the search starts from the best; in a
-        run that was saved, they have been evaluated already.
-        """
-        if saved is not None:
-            return self.build(saved["run"]["x0"]), None
-        points = self.problem.space.reduced(x0)
-        starts = _several(points)
-        if known is not None:
-            return self._start_known(points, known, evaluator), None
-        if starts is None:
-            return self.build(points), None
-        first = self.build(starts[:1])
-        if first.starts_together and len(starts) <= (first.capacity or len(starts)):
-            return self.build(starts), None
-        # Raise an error if they are invalid.
-        start_points(starts, first.low, first.high, getattr(first.settings, "boundary", ""))
-        starts = self.problem.space.rounded(starts[: first.budget])
-        try:
-            values, violations, _ = evaluator(starts, first.epsilon)
-        except EvaluationInterrupted as interrupt:
-            for row, value in interrupt.ready:
-                first.count_earlier(
-                    starts[[row]], [value], [0.0] if evaluator.constrained else None
-                )
-            return first, INTERRUPTED
-        evaluated = Known(starts, values, violations)
-        optimizer = self.build(evaluated.best(first.capacity))
-        evaluated.teach(optimizer, evaluator, counted=True)
-        return optimizer, None
-
-    def _start_known(
-        self, points: ArrayLike | None, known: Known, evaluator: Evaluator
-    ) -> Optimizer:
-        """Return an optimizer that starts from the points x0 and from the best of those known."""
-        capacity = self.build(None).capacity
-        # Half of a population is left to chance.
-        best = known.best(1 if capacity is None else max(1, capacity // 2))
-        if points is not None and not isinstance(points, np.ndarray):
-            points = self.build(points).x0  # checked
-        starts = best if points is None else np.vstack([np.atleast_2d(points), best])[:capacity]
-        optimizer = self.build(starts if len(starts) else None)
-        known.teach(optimizer, evaluator, counted=False)
-        return optimizer
-
-
-def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:
-    """Refuse settings that the optimizer does not have."""
-    accepted = optimizer_class(configuration.optimizer).settings_class.keywords()
-    for name, value in settings.items():
-        if name not in accepted:
-            raise InvalidParameter(
-                f"{configuration.name} does not accept {name}. Its settings: {', '.join(accepted)}",
-                name=name,
-                value=value,
-            )
-
-
-def _several(x0: object) -> FloatArray | None:
-    """Return the points to start from, if there are several; the optimizer checks others."""
-    try:
-        points = real_numbers(x0)
-    except (TypeError, ValueError):
-        return None
-    return points if points.ndim == 2 and len(points) > 1 else None

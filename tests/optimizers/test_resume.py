@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from uaos.optimizers.base import Optimizer, optimizer_class, optimizer_classes
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.registry import optimizer_class, optimizer_classes
 from uaos.problems.space import Box
 
 BOX = Box([(-1.0, 5.0)] * 3, outside_allowed=True)

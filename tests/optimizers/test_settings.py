@@ -10,7 +10,6 @@ from raising import raises
 
 import uaos
 from uaos.errors import InvalidComponent, InvalidParameter, UnknownName
-from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.cma import CMASettings
 from uaos.optimizers.coordinate import CoordinateSettings
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
@@ -18,6 +17,7 @@ from uaos.optimizers.least_squares import LeastSquaresSettings
 from uaos.optimizers.local import LocalSettings
 from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
+from uaos.optimizers.registry import optimizer_classes
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQPSettings
 from uaos.optimizers.surrogate import SurrogateSettings
@@ -41,7 +41,7 @@ CHANGED: dict[str, OptimizerSettings] = {
     "STEP": CoordinateSettings(100, 3, separable_only=True, restarts=False),
     "BIPOP-CMA-ES": PyCMASettings(0.3, 0.5),
     "DE": DifferentialEvolutionSettings(
-        pool=("rand/1",), F=0.7, CR=0.2, NP="3D", schedule=Linear(5), center=True
+        pool=("rand/1",), F=0.7, CR=0.2, NP="3D", NP_schedule=Linear(5), center=True
     ),
     "jSO": JSOSettings(NP=50),
     "EA4eig": EA4eigSettings(NP=50),

@@ -15,7 +15,7 @@ from uaos.optimizers.gaussian_process import (
     fit,
     log_improvement,
 )
-from uaos.optimizers.portfolio import default_members
+from uaos.optimizers.portfolio import Traits, default_members
 from uaos.optimizers.surrogate import Coordinates, model_values
 
 MIXED = np.array([False, True])
@@ -162,4 +162,4 @@ def test_a_category_that_would_stagnate_becomes_another() -> None:
     ],
 )
 def test_the_portfolio_has_a_model_where_it_pays(table: str, budget: int, names: list) -> None:
-    assert [member.name for member in default_members(5, budget, **{table: True})] == names
+    assert [member.name for member in default_members(5, budget, Traits(**{table: True}))] == names

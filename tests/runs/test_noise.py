@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.optimizers.portfolio import NOISY_KINDS, default_members
+from uaos.optimizers.portfolio import NOISY_KINDS, Traits, default_members
 from uaos.runs.evaluator import Evaluator
 from uaos.runs.noise import NoiseMeter, PointEstimate
 from uaos.runs.run import Run
@@ -278,7 +278,7 @@ def test_tables_of_members():
     assert [kind.least for kind in NOISY_KINDS] == sorted(kind.least for kind in NOISY_KINDS)
     for dimension in (2, 800):
         for budget in (10, 10**4, 10**7, None):
-            members = default_members(dimension, budget, noisy=True)
+            members = default_members(dimension, budget, Traits(noisy=True))
             assert [member.name for member in members] == ["mix" if dimension > 500 else "CMA-ES"]
 
 

@@ -201,7 +201,9 @@ def test_a_run_that_raises_is_a_failed_run_and_the_rest_goes_on(store: TuningSto
 
 
 def test_a_configuration_that_cannot_run_at_all_is_a_failed_run(store: TuningStore) -> None:
-    few = dataclasses.replace(MIX, settings=dataclasses.replace(MIX.settings, schedule=None, NP=4))
+    few = dataclasses.replace(
+        MIX, settings=dataclasses.replace(MIX.settings, NP_schedule=None, NP=4)
+    )
     with CandidateRunner(store, "error", each, AtOnce()) as runner:
         (result,) = runner.run([(few, PROBLEMS[0], 1)])
     assert result.cost == float("inf")

@@ -392,9 +392,9 @@ def test_rules_exist_where_the_pool_leaves_them_open() -> None:
 
 def test_schedule_and_restart_are_switched() -> None:
     on = wide_with(schedule="linear", NP_end=8, restart="stagnation", patience=30).settings
-    assert (on.schedule.NP_end, on.restart.patience) == (8, 30)
+    assert (on.NP_schedule.NP_end, on.restart.patience) == (8, 30)
     off = wide_with(schedule="constant", restart="none").settings
-    assert (off.schedule, off.restart) == (None, None)
+    assert (off.NP_schedule, off.restart) == (None, None)
     assert wide_with(scale_rewards=0).method.scale_rewards is False
 
 

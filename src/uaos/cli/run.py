@@ -20,8 +20,8 @@ from uaos.cli.options import Overwrite, SuiteName, grouped
 from uaos.errors import Missing
 from uaos.experiments import FINAL
 from uaos.files import check_output
-from uaos.minimization import PORTFOLIO, minimize
-from uaos.optimizers.catalogue import RECOMMENDED
+from uaos.minimization import minimize
+from uaos.optimizers.catalogue import PORTFOLIO, RECOMMENDED
 from uaos.pictures import PICTURES
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called

@@ -10,9 +10,9 @@ from uaos.checks import parse_budget
 from uaos.definitions import definition_hash
 from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
 from uaos.experiments.unit import Unit, derived_seed
-from uaos.optimizers.base import optimizer_classes
 from uaos.optimizers.catalogue import configuration, expanded
 from uaos.optimizers.configuration import UNIFORM, Configuration
+from uaos.optimizers.registry import optimizer_classes
 from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
 from uaos.problems.problem import integer_in

@@ -24,13 +24,11 @@ from uaos.errors import (
     InvalidFeedback,
     InvalidFile,
     InvalidParameter,
-    NameClash,
     UaosError,
-    UnknownName,
 )
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers import feasibility
+from uaos.optimizers import feasibility, registry
 from uaos.optimizers.details import Details
 from uaos.optimizers.outstanding import Batch, Outstanding
 from uaos.optimizers.region import Region, check_start
@@ -865,9 +863,9 @@ class Optimizer(ABC):
     @classmethod
     def _load(cls, path: str | os.PathLike[str], custom: Mapping[str, object]) -> Self:
         content = statefile.read(path, "run", FORMAT)
-        with statefile.rebuilding(path, except_for=(MissingOperator,)):
+        with statefile.rebuilding(path, except_for=(registry.MissingOperator,)):
             name = content["optimizer"]
-            kind = cls if getattr(cls, "name", None) == name else optimizer_class(name)
+            kind = cls if getattr(cls, "name", None) == name else registry.optimizer_class(name)
             if not issubclass(kind, cls):
                 raise InvalidFile(f"holds a run of {name}, where {cls.name} is expected")
             method = content["method"]
@@ -889,11 +887,7 @@ class Optimizer(ABC):
         return loaded
 
 
-_optimizers: dict[str, type[Optimizer]] = {}
-_operators: dict[str, type] = {}
-
 C = TypeVar("C", bound=type)
-K = TypeVar("K")
 
 
 def register(cls: C) -> C:
@@ -940,7 +934,7 @@ def register(cls: C) -> C:
     name = getattr(cls, "name", None)
     if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
         if inspect.isclass(cls) and isinstance(name, str) and hasattr(cls, "propose"):
-            _add("operator", cls, name, _operators)
+            registry.add_operator(cls, name)
         else:
             register_component(cls)
         return cls
@@ -958,44 +952,8 @@ def register(cls: C) -> C:
             f"{title}: its constructor takes {', '.join(undeclared)}; declare settings as fields "
             "of a uaos.OptimizerSettings, and name that class by `settings_class = …`"
         )
-    _add("optimizer", cls, name, _optimizers)
+    registry.add_optimizer(cls, name)
     return cls
-
-
-def _add(kind: str, cls: type[K], name: str, registry: dict[str, type[K]]) -> None:
-    present = registry.get(name)
-    if present is not None and _identity(present) != _identity(cls):
-        raise NameClash(
-            f"the {kind} {name!r} already exists ({present.__module__}.{present.__qualname__}); "
-            "give the class another `name`"
-        )
-    registry[name] = cls
-
-
-def _identity(cls: type) -> tuple[str, str]:
-    return cls.__module__, cls.__qualname__
-
-
-def optimizer_classes() -> Mapping[str, type[Optimizer]]:
-    """Return the registered optimizers by name."""
-    return MappingProxyType(_optimizers)
-
-
-def custom_operators() -> dict[str, object]:
-    """Return a new operator of each registered class, by name."""
-    return {name: cls() for name, cls in _operators.items()}
-
-
-def optimizer_class(name: object) -> type[Optimizer]:
-    """Return the optimizer called `name`."""
-    if not isinstance(name, str) or name not in _optimizers:
-        hint = "(a custom one: uaos.register it first)"
-        raise UnknownName("optimizer", name, _optimizers, hint=hint)
-    return _optimizers[name]
-
-
-class MissingOperator(UnknownName):
-    """Error: a saved run or a file needs a custom operator that was not passed."""
 
 
 @njit

@@ -12,9 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.optimizers.base import Optimizer, optimizer_classes
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import FOR_ANY_RUN, Configuration
+from uaos.optimizers.registry import optimizer_classes
 from uaos.selection.method import Method
+
+#: The name of the default method.
+PORTFOLIO = "portfolio"
 
 #: The recommended differential evolution.
 RECOMMENDED = "mix"

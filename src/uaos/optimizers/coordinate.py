@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.base import register
+from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer
 
@@ -225,7 +225,7 @@ def _insert_all(
 
 
 @dataclass(frozen=True)
-class CoordinateSettings(OptimizerSettings):
+class CoordinateSettings(RestartingSettings):
     """Settings of the coordinate search. Passed to :class:`uaos.CoordinateSearch`.
 
     Parameters
@@ -255,13 +255,10 @@ class CoordinateSettings(OptimizerSettings):
     separable_only: bool = choice(
         False, True, default=False, tuned=False, doc="whether to search separable functions only"
     )
-    restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
-    )
 
 
 @register
-class CoordinateSearch(Optimizer):
+class CoordinateSearch(RestartingSearch):
     """STEP (Select The Easiest Point) along the coordinates, for functions that are separable.
 
     Along one coordinate, STEP keeps the points evaluated so far in order and halves the interval
@@ -315,7 +312,7 @@ class CoordinateSearch(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = CoordinateSettings
     reference: ClassVar[str] = "Swarzberg, Seront & Bersini 1994"
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_runs", "_sweep", "_x", "_f", "_separable", "_lines", "_known_x",
+        *RestartingSearch.state_names, "_sweep", "_separable", "_lines", "_known_x",
         "_known_y", "_counts", "_line_state", "_forecast", "_index", "_at", "_mixing", "_swept_f",
         "_target",
     )  # fmt: skip
@@ -323,36 +320,24 @@ class CoordinateSearch(Optimizer):
     settings: CoordinateSettings
 
     def _start(self) -> None:
-        if self.history is not None:
-            self.history = History(columns=("restarts",))
-        self._runs = 0
-        self._x: FloatArray
         self._first, self._last = self.region.widest()  # the ends of lines
         self._separable = False
-        self._begin()
+        super()._start()
 
     # A run
 
-    def _begin(self) -> None:
-        """Start a run from the next starting point."""
-        D = self.dimension
-        if self.x0 is not None and self._runs < len(self.x0):
-            self._x = self.x0[self._runs].copy()
-        elif self._runs == 0:
-            self._x = 0.5 * (self.low + self.high)
-        elif self._separable and self.best_x is not None:
+    def _next_start(self) -> FloatArray:
+        given = self.x0 is not None and self._runs < len(self.x0)
+        if self._separable and self.best_x is not None and not given:
             # Every point is as good a start as any other; here rounding errors are smallest.
-            self._x = self.best_x.copy()
-        else:
-            self._x = self.rng.uniform(*self.region.draw(self.rng))
-        self._runs += 1
-        self.restarts = self._runs - 1
-        self._f = float("nan")
+            return self.best_x.copy()
+        return super()._next_start()
+
+    def _begin_run(self) -> None:
+        D = self.dimension
         self._swept_f = float("inf")
-        self._ended = False
         self._sweep = 0
         self._separable = D == 1
-        self._phase = "start"
         self._lines = np.zeros(0, np.int64)
         self._mixing = np.zeros((0, D), bool)
         self._known_x = np.zeros((D, 0))
@@ -365,31 +350,17 @@ class CoordinateSearch(Optimizer):
         self._target = self._x
 
     @property
-    def converged(self) -> bool:
-        """True if the sweeps of the run are complete."""
-        return self._ended
-
-    @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
         if self._separable:
             return ""
         return "no better point along the coordinates, which interact"
 
     @property
-    def done(self) -> bool:
-        """True once the budget is spent, the target reached, or the only run ended."""
-        return super().done or (self._ended and not self.settings.restarts)
-
-    @property
     def separable(self) -> bool:
         """True if the run treats the function as a sum of functions of one coordinate each."""
         return self._separable
 
-    def _propose(self) -> FloatArray:
-        if self._ended:
-            if not self.settings.restarts:
-                raise RunFinished("the run has converged; read the result, or set restarts=True")
-            self._begin()
+    def _next_points(self) -> FloatArray:
         if self._phase == "start":
             return self._start_points()
         if self._phase in ("meet", "combine"):

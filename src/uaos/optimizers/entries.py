@@ -108,7 +108,7 @@ def _baselines() -> list[Configuration]:
          f"({bib.short(bib.TANABE_2015)}), whose settings were tuned and could not be found. "
          f"{_OVERLAP}"),
         ("L-SHADE", _shade(6, "Lehmer", NP="18D", top_NP=0.11, archive_size=2.6,
-                           schedule=Linear(4)),
+                           NP_schedule=Linear(4)),
          bib.TANABE_2014,
          "M_CR is the weighted Lehmer mean; once all CR that improved were 0, a pair keeps CR = 0, "
          f"as the paper says (the authors' program lets such a pair learn again). {_OVERLAP}"),
@@ -140,7 +140,7 @@ def _mix() -> list[Configuration]:
         Operator("curr-to-rand/1", wide, 0.91, "curr-to-rand/1, CR 0.91"),
     )
     settings = DifferentialEvolutionSettings(
-        pool=pool, NP="10D", top_NP=0.11, schedule=Linear("2D"), restart=Stagnation()
+        pool=pool, NP="10D", top_NP=0.11, NP_schedule=Linear("2D"), restart=Stagnation()
     )
     # 0.0286 for its seven operators.
     recipe = Method(_BETTER, _SR, "bellman", _PM, _DRAW).replace(max_gen=1, p_min="0.2002/K")

@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.history import History
-from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.base import register
 from uaos.optimizers.quadratic import PenaltyProgram
+from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.params import choice
 
 _EPSILON = float(np.finfo(float).eps)
 # Differences, as a share of a coordinate, or of this share of the scale if that is more.
@@ -26,7 +25,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class LeastSquaresSettings(OptimizerSettings):
+class LeastSquaresSettings(RestartingSettings):
     """Settings of Levenberg-Marquardt. Passed to :class:`uaos.optimizers.least_squares.LM`.
 
     Parameters
@@ -42,13 +41,9 @@ class LeastSquaresSettings(OptimizerSettings):
 
     title: ClassVar[str] = "LM"
 
-    restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
-    )
-
 
 @register
-class LM(Optimizer):
+class LM(RestartingSearch):
     """Levenberg-Marquardt for least squares, with finite differences, bounds and restarts.
 
     The value is half the sum of squared residuals, which `tell` gets in its details. A step
@@ -87,40 +82,15 @@ class LM(Optimizer):
     name: ClassVar[str] = "LM"
     settings_class: ClassVar[type[OptimizerSettings]] = LeastSquaresSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
+    columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_runs", "_x", "_f", "_residuals", "_jacobian", "_damping", "_growth",
-        "_offsets", "_step", "_promise", "_trials", "_lowest", "_agreeing", "_elsewhere",
+        *RestartingSearch.state_names, "_residuals", "_jacobian", "_damping", "_growth", "_offsets",
+        "_step", "_promise", "_trials",
     )  # fmt: skip
 
     settings: LeastSquaresSettings
 
-    def _start(self) -> None:
-        if self.history is not None:
-            self.history = History(columns=("gain", "restarts"))
-        self._runs = 0
-        self._lowest = float("inf")  # value at the end of the best run ...
-        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
-        self._x: FloatArray
-        self._begin()
-
-    def restart_from(self, x: FloatArray) -> None:
-        """Abandon the present run and start one from a point."""
-        self._begin(x)
-
-    def _begin(self, x: FloatArray | None = None) -> None:
-        """Start a run from a point, or from the next starting point."""
-        if x is not None:
-            self._x = x.copy()
-        elif self.x0 is not None and self._runs < len(self.x0):
-            self._x = self.x0[self._runs].copy()
-        elif self._runs == 0:
-            self._x = 0.5 * (self.low + self.high)
-        else:
-            self._x = self.rng.uniform(*self.region.draw(self.rng))
-        self._runs += 1
-        self.restarts = self._runs - 1
-        self._phase, self._ended = "start", False
-        self._f = float("nan")
+    def _begin_run(self) -> None:
         self._residuals, self._jacobian = np.zeros(0), np.zeros((0, self.dimension))
         self._damping, self._growth = _FIRST_DAMPING, 2.0
         self._offsets = np.zeros(self.dimension)
@@ -129,25 +99,11 @@ class LM(Optimizer):
         self._trials = 0
 
     @property
-    def converged(self) -> bool:
-        """True if the run has ended."""
-        return self._ended
-
-    @property
     def confirmed(self) -> bool:
         """True if runs from independent starts have ended at the best value, or at 0."""
-        return self._lowest <= _EPSILON**2 or self._agreeing >= 2 + self._elsewhere
+        return self._best_end <= _EPSILON**2 or super().confirmed
 
-    @property
-    def done(self) -> bool:
-        """True once the budget is spent, the target reached, or the only run ended."""
-        return super().done or (self._ended and not self.settings.restarts)
-
-    def _propose(self) -> FloatArray:
-        if self._ended:
-            if not self.settings.restarts:
-                raise RunFinished("the run has converged; read the result, or set restarts=True")
-            self._begin()
+    def _next_points(self) -> FloatArray:
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "jacobian":
@@ -232,12 +188,5 @@ class LM(Optimizer):
 
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
-        self._ended = True
-        self._settle(self._f)
-        difference = self._f - self._lowest
-        tolerance = _SAME * self._f
-        if not difference > tolerance:
-            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
-            self._lowest = min(self._f, self._lowest)
-        elif np.isfinite(difference):
-            self._elsewhere += 1
+        self._end_settled()
+        self._compare_runs(_SAME * self._f)

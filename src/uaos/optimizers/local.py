@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
-from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.base import register
 from uaos.optimizers.limited import LimitedModel
+from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
 
@@ -225,7 +225,7 @@ def _longest(d: FloatArray, width: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
-class LocalSettings(OptimizerSettings):
+class LocalSettings(RestartingSettings):
     """Settings of the local search. Passed to :class:`uaos.LocalSearch`.
 
     Parameters
@@ -248,13 +248,10 @@ class LocalSettings(OptimizerSettings):
     boundary: str = choice(
         "project", "none", default="project", tuned=False, doc="what happens outside the box"
     )
-    restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
-    )
 
 
 @register
-class LocalSearch(Optimizer):
+class LocalSearch(RestartingSearch):
     """BFGS with finite differences inside the box, and restarts.
 
     A run starts with central differences over a large part of the box, whose second differences
@@ -304,8 +301,9 @@ class LocalSearch(Optimizer):
     name: ClassVar[str] = "BFGS"
     settings_class: ClassVar[type[OptimizerSettings]] = LocalSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
+    columns: ClassVar[tuple[str, ...]] = ("gradient", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_first_step", "_ended", "_runs", "_width", "_x", "_f", "_gradient", "_hessian",
+        *RestartingSearch.state_names, "_first_step", "_gradient", "_hessian",
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
         "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient", "_trial_length",
         "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
@@ -319,40 +317,18 @@ class LocalSearch(Optimizer):
         bounded = self.settings.boundary == "project"
         self._lowest: FloatArray = self.low if bounded else np.full(D, -np.inf)
         self._highest: FloatArray = self.high if bounded else np.full(D, np.inf)
-        if self.history is not None:
-            self.history = History(columns=("gradient", "restarts"))
-        self._runs = 0
-        self._x: FloatArray
-        self._begin()
+        super()._start()
 
     # A run
 
     def restart_from(self, x: FloatArray) -> None:
         """Abandon the present run and start one that refines a point."""
-        self._begin(x)
+        super().restart_from(x)
         self._first_step = _CLOSE_STEP
 
-    def _begin(self, x: FloatArray | None = None) -> None:
-        """Start a run from a point, or from the next starting point."""
+    def _begin_run(self) -> None:
         D = self.dimension
-        given = x is None and self.x0 is not None and self._runs < len(self.x0)
-        low, high = self.region.first()
-        if x is not None:
-            self._x = x.copy()
-        elif given and self.x0 is not None:
-            self._x = self.x0[self._runs].copy()
-        elif self._runs == 0:
-            self._x = 0.5 * (low + high)
-        else:
-            low, high = self.region.draw(self.rng)
-            self._x = self.rng.uniform(low, high)
-        self._width = high - low
-        self._runs += 1
-        self.restarts = self._runs - 1
-        self._phase = "start"
         self._first_step = _FIRST_STEP
-        self._ended = False
-        self._f = float("nan")
         self._gradient = np.zeros(D)
         self._limited = LimitedModel(D) if D > LIMITED else None
         self._hessian = np.zeros((D, D) if self._limited is None else (0, 0))
@@ -377,25 +353,11 @@ class LocalSearch(Optimizer):
         self._steepness = float("nan")
 
     @property
-    def converged(self) -> bool:
-        """True if the run has ended, as no direction leads down any more."""
-        return self._ended
-
-    @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
         settled = bool(self.settled) and self.settled[0] <= self.best_fitness
         return "" if settled else "a run ended before it reached an optimum"
 
-    @property
-    def done(self) -> bool:
-        """True once the budget is spent, the target reached, or the only run ended."""
-        return super().done or (self._ended and not self.settings.restarts)
-
-    def _propose(self) -> FloatArray:
-        if self._ended:
-            if not self.settings.restarts:
-                raise RunFinished("the run has converged; read the result, or set restarts=True")
-            self._begin()
+    def _next_points(self) -> FloatArray:
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "gradient":
@@ -724,11 +686,6 @@ class LocalSearch(Optimizer):
         self._phase = "gradient"
         if self._trial_gradient is not None:
             self._take_gradient(self._trial_gradient)
-
-    def _end_settled(self) -> None:
-        """End the run at a point from which no direction leads down."""
-        self._ended = True
-        self._settle(self._f)
 
     def _no_progress(self) -> None:
         """Try again with the other kind of differences; if that was tried, the run has ended."""

@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.history import History
-from uaos.optimizers.base import Optimizer, RunFinished, register
+from uaos.optimizers.base import register
 from uaos.optimizers.quadratic import PenaltyProgram
+from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
-from uaos.params import choice
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences, as a share of the scale, and the least ones, as a share of the coordinate.
@@ -39,7 +38,7 @@ _MAX_BEHIND, _HOPELESS = 3, 1e4
 
 
 @dataclass(frozen=True)
-class SQPSettings(OptimizerSettings):
+class SQPSettings(RestartingSettings):
     """Settings of sequential quadratic programming. Passed to :class:`uaos.SQP`.
 
     Parameters
@@ -55,13 +54,9 @@ class SQPSettings(OptimizerSettings):
 
     title: ClassVar[str] = "SQP"
 
-    restarts: bool = choice(
-        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
-    )
-
 
 @register
-class SQP(Optimizer):
+class SQP(RestartingSearch):
     """Sequential quadratic programming for constraints, with finite differences and restarts.
 
     Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
@@ -113,9 +108,10 @@ class SQP(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = SQPSettings
     reference: ClassVar[str] = "Nocedal & Wright 2006"
     handles: ClassVar[tuple[str, ...]] = ("constraints",)
+    columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_phase", "_ended", "_independent", "_lowest", "_agreeing", "_elsewhere", "_runs", "_x",
-        "_f", "_c", "_equalities", "_gradient", "_known", "_jacobian", "_hessian", "_offsets",
+        *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
+        "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
         "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
         "_corrected", "_stalled", "_retrying", "_behind", "_updates",
@@ -125,13 +121,7 @@ class SQP(Optimizer):
 
     def _start(self) -> None:
         self._scale = self.scale
-        if self.history is not None:
-            self.history = History(columns=("gain", "restarts"))
-        self._runs = 0
-        self._lowest = float("inf")  # value at the end of the best run ...
-        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
-        self._x: FloatArray
-        self._begin()
+        super()._start()
 
     @property
     def wants_gradients(self) -> bool:
@@ -145,28 +135,8 @@ class SQP(Optimizer):
 
     # A run
 
-    def restart_from(self, x: FloatArray) -> None:
-        """Abandon the present run and start one from a point."""
-        self._begin(x)
-        self._independent = False
-
-    def _begin(self, x: FloatArray | None = None) -> None:
-        """Start a run from a point, or from the next starting point."""
+    def _begin_run(self) -> None:
         D = self.dimension
-        if x is not None:
-            self._x = x.copy()
-        elif self.x0 is not None and self._runs < len(self.x0):
-            self._x = self.x0[self._runs].copy()
-        elif self._runs == 0:
-            self._x = 0.5 * (self.low + self.high)
-        else:
-            self._x = self.rng.uniform(*self.region.draw(self.rng))
-        self._runs += 1
-        self.restarts = self._runs - 1
-        self._phase = "start"
-        self._ended = False
-        self._independent = True
-        self._f = float("nan")
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
         self._known: FloatArray | None = None  # the gradient at the present point, if it was told
@@ -192,37 +162,11 @@ class SQP(Optimizer):
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
         self._ended = True
-        if not self._independent or self._violated(self._c).max(initial=0.0) > _MET:
-            return
-        self._settle(self._f)
-        difference = self._f - self._lowest
-        tolerance = _SAME * max(1.0, abs(self._f))
-        if not difference > tolerance:
-            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
-            self._lowest = min(self._f, self._lowest)
-        elif np.isfinite(difference):
-            self._elsewhere += 1
+        if self._independent and self._violated(self._c).max(initial=0.0) <= _MET:
+            self._end_settled()
+            self._compare_runs(_SAME * max(1.0, abs(self._f)))
 
-    @property
-    def confirmed(self) -> bool:
-        """True if runs from independent starts have ended at the best value, and few elsewhere."""
-        return self._agreeing >= 2 + self._elsewhere
-
-    @property
-    def converged(self) -> bool:
-        """True if the run has ended, as the model promises no gain any more."""
-        return self._ended
-
-    @property
-    def done(self) -> bool:
-        """True once the budget is spent, the target reached, or the only run ended."""
-        return super().done or (self._ended and not self.settings.restarts)
-
-    def _propose(self) -> FloatArray:
-        if self._ended:
-            if not self.settings.restarts:
-                raise RunFinished("the run has converged; read the result, or set restarts=True")
-            self._begin()
+    def _next_points(self) -> FloatArray:
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "gradient":
@@ -531,6 +475,3 @@ class SQP(Optimizer):
         self._retrying = True
         self._central = True
         self._phase = "gradient"
-
-    def _inside(self, points: FloatArray) -> FloatArray:
-        return np.minimum(np.maximum(points, self.low), self.high)

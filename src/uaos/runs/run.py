@@ -9,9 +9,10 @@ import numpy as np
 from uaos import jit
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
-from uaos.optimizers.base import Optimizer, optimizer_class
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.details import Details
+from uaos.optimizers.registry import optimizer_class
 from uaos.problems.problem import Problem
 from uaos.result import Ending, Result, Status
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator

@@ -157,7 +157,7 @@ class Design:
                 changes[role] = _rule(role, values, memories)
         if "schedule" in values:
             shrinks = values["schedule"] == Linear.rule
-            changes["schedule"] = Linear(int(values["NP_end"])) if shrinks else None
+            changes["NP_schedule"] = Linear(int(values["NP_end"])) if shrinks else None
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
@@ -246,9 +246,9 @@ class Design:
                 is_constant = isinstance(rule, Constant)
                 values[role] = rule.value if is_constant else getattr(rule, "loc", 0)
         values |= {"schedule": "constant", "restart": "none"}
-        if isinstance(settings.schedule, Linear):
-            end = settings.schedule.end(self.dimension, settings.members)
-            values |= {"schedule": settings.schedule.rule, "NP_end": end}
+        if isinstance(settings.NP_schedule, Linear):
+            end = settings.NP_schedule.end(self.dimension, settings.members)
+            values |= {"schedule": settings.NP_schedule.rule, "NP_end": end}
         if isinstance(settings.restart, Stagnation):
             values |= {"restart": "stagnation", "patience": settings.restart.patience}
         if _POOL in self.space.names:

@@ -157,7 +157,7 @@ def follow(
     settings = base.settings_class(
         **(own if winner is None else {}), NP=NP, boundary=boundary, best_rule=best_rule,
         archive=archive, archive_size=archive_size, center=center,
-        schedule=None if NP_end is None else {"rule": "linear", "NP_end": NP_end},
+        NP_schedule=None if NP_end is None else {"rule": "linear", "NP_end": NP_end},
         restart=None if restart is None else Stagnation(**restart),
     )  # fmt: skip
 

@@ -80,10 +80,10 @@ def test_in_a_configuration_the_population_size_is_called_np():
 @pytest.mark.parametrize(
     ("given", "error", "name"),
     [
-        ({"schedule": {"rule": "linear"}}, InvalidParameter, "schedule"),
-        ({"schedule": "linear"}, InvalidParameter, "schedule"),
-        ({"schedule": ["linear"]}, UnknownName, ["linear"]),
-        ({"schedule": {"rule": ["linear"]}}, UnknownName, ["linear"]),
+        ({"NP_schedule": {"rule": "linear"}}, InvalidParameter, "NP_schedule"),
+        ({"NP_schedule": "linear"}, InvalidParameter, "NP_schedule"),
+        ({"NP_schedule": ["linear"]}, UnknownName, ["linear"]),
+        ({"NP_schedule": {"rule": ["linear"]}}, UnknownName, ["linear"]),
         ({"restart": 3}, UnknownName, 3),
         ({"F": {"rule": ["a"]}}, UnknownName, ["a"]),
         ({"pool": [{"strategy": ["rand/1"]}]}, UnknownName, ["rand/1"]),
@@ -104,7 +104,7 @@ def test_a_restart_may_be_named_alone():
     )
     text = '[de]\nrestart = "stagnation"\nschedule = {rule = "linear", NP_end = 6}\n'
     settings = Configuration.from_toml(text).settings
-    assert (settings.restart, settings.schedule) == (Stagnation(), Linear(6))
+    assert (settings.restart, settings.NP_schedule) == (Stagnation(), Linear(6))
     with pytest.raises(InvalidFile):
         Configuration.from_toml('[de]\nschedule = "linear"\n')
 

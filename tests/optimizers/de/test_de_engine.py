@@ -97,7 +97,7 @@ def test_a_pool_of_one_needs_no_selector():
 
 
 def test_a_linear_schedule_falls_to_its_end_with_the_budget():
-    one = run(engine(NP=40, budget=2000, schedule=Linear(10)))
+    one = run(engine(NP=40, budget=2000, NP_schedule=Linear(10)))
     sizes = one.history.population
     assert (np.diff(sizes) <= 0).all()
     # After e evaluations NP = round(40 - 30 e / 2000): half of the budget leaves 25.
@@ -108,7 +108,7 @@ def test_a_linear_schedule_falls_to_its_end_with_the_budget():
 
 
 def test_the_worst_leave():
-    one = engine(NP=10, budget=40, pool=["rand/1"], schedule=Linear(4))
+    one = engine(NP=10, budget=40, pool=["rand/1"], NP_schedule=Linear(4))
     one.ask()
     one.tell(np.arange(10.0)[::-1])
     one.ask()
@@ -117,19 +117,19 @@ def test_the_worst_leave():
 
 
 def test_an_archive_shrinks_with_the_population():
-    one = run(engine(NP=40, budget=1500, schedule=Linear(5), archive_size=2.0, pool=["rand/1", "curr-to-pbest/1 (archived)"]))  # fmt: skip  # noqa: E501
+    one = run(engine(NP=40, budget=1500, NP_schedule=Linear(5), archive_size=2.0, pool=["rand/1", "curr-to-pbest/1 (archived)"]))  # fmt: skip  # noqa: E501
     assert 0 < len(one.view.archive) <= 2 * one.population.NP
 
 
 def test_sizes_in_dimensions_are_raised_to_what_the_pool_needs():
     settings = DifferentialEvolutionSettings(
-        pool=["rand-to-best/2"], NP="2D", schedule=Linear("1D")
+        pool=["rand-to-best/2"], NP="2D", NP_schedule=Linear("1D")
     )
     assert settings.population_size(2, None) == 6
-    assert settings.schedule.end(2, settings.members) == 6
+    assert settings.NP_schedule.end(2, settings.members) == 6
     assert settings.population_size(20, None) == 40
     with raises(InvalidParameter, name="NP_end of linear", value=5):
-        engine(pool=["rand/2"], schedule=Linear(5), budget=100)
+        engine(pool=["rand/2"], NP_schedule=Linear(5), budget=100)
 
 
 def test_a_chosen_population_size_follows_dimension_and_budget():
@@ -173,7 +173,7 @@ def test_a_flat_population_restarts_at_once_and_may_grow():
 
 
 def test_a_schedule_after_a_restart_runs_over_what_is_left():
-    one = engine(NP=20, budget=1000, schedule=Linear(6), restart=Stagnation())
+    one = engine(NP=20, budget=1000, NP_schedule=Linear(6), restart=Stagnation())
     for _ in range(10):
         one.tell(sphere(one.ask()))
     one.tell(np.full(len(one.ask()), -1.0))  # all alike: restart
@@ -185,7 +185,7 @@ def test_a_schedule_after_a_restart_runs_over_what_is_left():
 
 
 def test_an_unlimited_run_with_a_schedule_goes_on_past_its_horizon():
-    one = engine(D=1, NP=20, schedule=Linear(6), restart=Stagnation(patience=10))
+    one = engine(D=1, NP=20, NP_schedule=Linear(6), restart=Stagnation(patience=10))
     one._horizon = 200
     for _ in range(100):
         one.tell(np.full(len(one.ask()), 1.0) + np.arange(len(one.ask())))
@@ -207,7 +207,7 @@ def test_settings_make_the_round_trip():
     settings = DifferentialEvolutionSettings(
         pool=[Operator("rand/1", Cauchy(0.5, 0.1), 0.9, name="a"), "best/1"], F=0.7, NP="18D",
         top_NP="U(2/NP,0.2)", boundary="reflect", center=True, best_rule="latest",
-        archive="history", archive_size=2.6, schedule=Linear("2D"), restart=Stagnation(100),
+        archive="history", archive_size=2.6, NP_schedule=Linear("2D"), restart=Stagnation(100),
     )  # fmt: skip
     assert DifferentialEvolutionSettings.from_dict(settings.to_dict()) == settings
     assert hash(DifferentialEvolutionSettings.from_dict(settings.to_dict())) == hash(settings)
@@ -220,7 +220,7 @@ def test_settings_make_the_round_trip():
             {name: True}
         ) == DifferentialEvolutionSettings(center=True)
     assert (
-        DifferentialEvolutionSettings(schedule="constant", restart="none")
+        DifferentialEvolutionSettings(NP_schedule="constant", restart="none")
         == DifferentialEvolutionSettings()
     )
 
@@ -236,12 +236,12 @@ def test_settings_make_the_round_trip():
         ({"boundary": "wrap"}, InvalidParameter, "boundary"),
         ({"center": 1}, InvalidParameter, "center"),
         ({"archive_size": -1}, InvalidParameter, "archive_size"),
-        ({"schedule": "linaer"}, UnknownName, "linaer"),
+        ({"NP_schedule": "linaer"}, UnknownName, "linaer"),
         ({"restart": {"rule": "x"}}, UnknownName, "x"),
         ({"boundry": "clip"}, UnknownName, "boundry"),
         ({"pool": [{"strategie": "rand/1"}]}, UnknownName, "strategie"),
         ({"pool": [{"own": "mine"}]}, UnknownName, "mine"),
-        ({"schedule": {"rule": "linear", "NP_end": 1}}, InvalidParameter, "NP_end"),
+        ({"NP_schedule": {"rule": "linear", "NP_end": 1}}, InvalidParameter, "NP_end"),
     ],
 )  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(given, error, name):
@@ -314,7 +314,7 @@ def test_a_restored_engine_continues_bit_for_bit(told, between):
     rule = Jade()
     settings = {
         "pool": [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"], "budget": 2000,
-        "schedule": Linear(6), "restart": Stagnation(8), "boundary": "resample", "NP": 20,
+        "NP_schedule": Linear(6), "restart": Stagnation(8), "boundary": "resample", "NP": 20,
         "best_rule": "latest", "archive": "history",
     }  # fmt: skip
     one = engine(**settings)

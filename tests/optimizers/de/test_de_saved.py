@@ -23,7 +23,7 @@ def started():
     """An engine between ask and tell, with an archive and a rule that learns."""
     rule = Jade()
     pool = [Operator("curr-to-pbest/1 (archived)", rule, rule), "rand/1"]
-    one = engine(pool=pool, budget=500, schedule=Linear(8))
+    one = engine(pool=pool, budget=500, NP_schedule=Linear(8))
     for _ in range(6):
         one.tell(sphere(one.ask()))
     one.ask()

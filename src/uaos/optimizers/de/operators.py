@@ -12,9 +12,9 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, NameClash
-from uaos.optimizers.base import MissingOperator
 from uaos.optimizers.de.rules import RateRule, as_rule, rule_from_data, rule_to_data
 from uaos.optimizers.de.strategies import POOLS, strategy
+from uaos.optimizers.registry import MissingOperator
 from uaos.params import known_only
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ class DifferentialEvolution(Optimizer):
         place of a random one, or a random sample of all that ever lost.
     archive_size : float, optional
         The size of the archive in multiples of NP.
-    schedule : Linear, mapping or str, optional
+    NP_schedule : Linear, mapping or str, optional
         How the population shrinks: "constant", or :class:`uaos.optimizers.de.settings.Linear`.
     restart : Stagnation, mapping or str, optional
         When to start afresh: "none", "stagnation", or
@@ -173,8 +173,8 @@ class DifferentialEvolution(Optimizer):
             self.history = History(self.pool.names, COLUMNS)
         self._horizon = DEFAULT_BUDGET * self.dimension
         self._NP_end: int | None = None
-        if isinstance(settings.schedule, Linear):
-            self._NP_end = settings.schedule.end(self.dimension, self.pool.members)
+        if isinstance(settings.NP_schedule, Linear):
+            self._NP_end = settings.NP_schedule.end(self.dimension, self.pool.members)
         NP = settings.population_size(self.dimension, self.budget)
         self._begin(NP, self.evaluations, self.x0, settings.center)
 
@@ -465,7 +465,7 @@ class DifferentialEvolution(Optimizer):
     def _prepare(self) -> None:
         """Resize the population by its schedule, or start afresh."""
         population, epoch, rule = self.population, self.epoch, self.settings.restart
-        schedule, end = self.settings.schedule, self._NP_end
+        schedule, end = self.settings.NP_schedule, self._NP_end
         if isinstance(schedule, Linear) and end is not None and end < population.NP:
             spent = self.evaluations - epoch.start
             NP = schedule.size(population.NP_start, end, spent, epoch.length)
@@ -518,7 +518,7 @@ class DifferentialEvolution(Optimizer):
     @property
     def overlaps(self) -> bool:  # noqa: D102 (see Optimizer)
         # Parents of a batch must still be there when its values are told.
-        return self.epoch.started and not isinstance(self.settings.schedule, Linear)
+        return self.epoch.started and not isinstance(self.settings.NP_schedule, Linear)
 
     def set_aside(self) -> Batch:  # noqa: D102
         batch = super().set_aside()

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from uaos.checks import as_float
 from uaos.errors import InvalidParameter, UnknownName, shortened
-from uaos.optimizers.base import custom_operators
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -29,6 +28,7 @@ from uaos.optimizers.de.rules import (
     rule_to_data,
     share_labels,
 )
+from uaos.optimizers.registry import custom_operators
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import check_fields, choice, integer, known_only, parameters, real
 
@@ -80,7 +80,7 @@ class Linear:
     --------
     >>> import uaos
     >>> from uaos.optimizers.de.settings import Linear
-    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, schedule=Linear(6), budget=10_000)
+    >>> run = uaos.DifferentialEvolution([(-5, 5)] * 3, NP_schedule=Linear(6), budget=10_000)
     """
 
     rule: ClassVar[str] = "linear"
@@ -214,7 +214,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
         random member's place, or a random sample of all that ever lost.
     archive_size : float
         In multiples of NP.
-    schedule : Linear, str or None
+    NP_schedule : Linear, str or None
         A population that shrinks: ``Linear(4)``, in TOML ``{rule = "linear", NP_end = 4}``. None
         (TOML: "constant") keeps its size.
     restart : Stagnation, str or None
@@ -257,7 +257,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
     archive_size: float = real(
         0, 100, default=1.0, tuned=False, doc="size of the archive, times NP"
     )
-    schedule: Linear | str | None = None
+    NP_schedule: Linear | str | None = None
     restart: Stagnation | str | None = None
 
     def __post_init__(self) -> None:
@@ -282,7 +282,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
             if name in ("F", "CR", "NP", "top_NP"):
                 continue
             put(self, name, parameter.check(getattr(self, name), name))
-        put(self, "schedule", from_data(self.schedule, "schedule", "constant", Linear))
+        put(self, "NP_schedule", from_data(self.NP_schedule, "NP_schedule", "constant", Linear))
         put(self, "restart", from_data(self.restart, "restart", "none", Stagnation))
         unique_names(self.operators)
 
@@ -451,7 +451,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
 
 
 #: Settings with another name in files and stores.
-STORED_NAMES = {"center": "centre"}
+STORED_NAMES = {"center": "centre", "NP_schedule": "schedule"}
 
 
 def _largest_top(top: float | str) -> float:

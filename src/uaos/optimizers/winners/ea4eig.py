@@ -286,7 +286,7 @@ class EA4eigSettings(WinnerSettings):
     top_NP: float | str = default("top_NP", 0.25)
     boundary: str = default("boundary", "reflect")
     archive_size: float = default("archive_size", 2.6)
-    schedule: Linear | str | None = _SCHEDULE
+    NP_schedule: Linear | str | None = _SCHEDULE
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102

@@ -86,7 +86,7 @@ class JSOSettings(WinnerSettings):
 
     NP: int | str | None = default("NP", "25sqrt(D) ln(D)")
     top_NP: float | str = default("top_NP", 0.25)
-    schedule: Linear | str | None = _SCHEDULE
+    NP_schedule: Linear | str | None = _SCHEDULE
 
     @classmethod
     def default_pool(cls) -> tuple[PoolMember, ...]:  # noqa: D102

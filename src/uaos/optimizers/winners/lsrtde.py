@@ -159,7 +159,7 @@ class LSRTDESettings(WinnerSettings):
     NP: int | str | None = default("NP", "20D")
     top_NP: float | str = default("top_NP", 0.7)
     boundary: str = default("boundary", "resample")
-    schedule: Linear | str | None = _SCHEDULE
+    NP_schedule: Linear | str | None = _SCHEDULE
 
     def __post_init__(self) -> None:
         super().__post_init__()

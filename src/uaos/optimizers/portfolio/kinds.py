@@ -1,0 +1,221 @@
+"""Which members suit which problem, and how strongly the selector favors the leader: one table.
+
+A row of a table is a range of budgets. Which table applies depends on the traits of the problem.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from uaos.optimizers import catalogue
+from uaos.optimizers.portfolio.members import Member
+
+#: How many times the evaluations of another member the leading member gets, unless a run is short.
+KAPPA = 4.0
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Member of the table below, with a cap that depends on the budget.
+
+    Parameters
+    ----------
+    name : str
+        The configuration of the catalogue.
+    settings : mapping
+        Settings that differ from those of the catalogue.
+    share, cap : float
+        The evaluations of the introductory run at most, as a share of the budget and in multiples
+        of the dimension.
+    once : bool
+        Whether the member then retires.
+    finish_share, finish_cap : float
+        The evaluations at the end of the run that the member may finish it with, likewise.
+    restarts : bool
+        Whether the introductory run includes restarts.
+    """
+
+    name: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    share: float = np.inf
+    cap: float = np.inf
+    once: bool = False
+    finish_share: float = 0.0
+    finish_cap: float = 0.0
+    restarts: bool = False
+
+    def member(self, each: float) -> Member:
+        """Return the member for a budget of `each` evaluations per dimension."""
+        base = catalogue.configuration(self.name)
+        return Member(
+            dataclasses.replace(base, settings=base.settings.changed(self.settings)),
+            once=self.once,
+            cap=min(self.share * each, self.cap),
+            finish=min(self.finish_share * each, self.finish_cap) if self.finish_cap else 0.0,
+            restarts=self.restarts,
+        )
+
+
+class Kind(NamedTuple):
+    """Kind of problem, with the members and the selector that suit it.
+
+    The selector is :func:`leader_method` with `kappa`. The members are those of `first`, then those
+    of `then` up to :data:`LARGE` variables and those of `large` beyond. Members that cannot handle
+    constraints or integers are left out where a problem has them.
+    """
+
+    least: float  # smallest number of evaluations per dimension
+    kappa: float
+    first: tuple[Seat, ...]
+    then: tuple[Seat, ...]
+    large: tuple[Seat, ...]
+
+
+#: Above this dimension CMA-ES, whose steps cost D² operations, gives way to differential evolution.
+LARGE = 500
+
+_LOCAL = Seat("BFGS", cap=250)
+_FINISHING = Seat("BFGS", share=0.15, cap=250, finish_share=0.2, finish_cap=50)
+_LOCAL_ONCE = Seat("BFGS", cap=250, once=True)
+_STEP_ONCE = Seat("STEP", {"separable_only": True}, cap=800, once=True)
+_CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
+_DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
+_DE = Seat("mix", {"NP": "5D"})
+
+#: The first gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it
+#: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate
+#: search searches functions that a handful of evaluations show to be separable; from 40·D on it has
+#: a chance to solve them. In a long run, from 20,000·D evaluations on, both retire, and CMA-ES
+#: searches alone until its first restart. A run of 100·D or more introduces each member with a
+#: share of the budget, then favors the leader more, and ends with a local search from the best
+#: point.
+KINDS = (
+    #    least  kappa  first                        then                  large
+    Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(     4, 20.0, (_LOCAL, _STEP_ONCE),        (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(    40, 20.0, (_STEP_ONCE, _LOCAL),        (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   100, 20.0, (_STEP_ONCE, _FINISHING),    (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   500, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_2D), (_DE_2D,)),
+    Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_5D), (_DE_5D,)),
+    Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
+)  # fmt: skip
+
+_IPOP, _IPOP_3_2, _IPOP_2, _IPOP_4, _IPOP_8 = (
+    Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
+    for factor in (1.0, 1.5, 2.0, 4.0, 8.0)
+)
+
+#: The same where noise hides the differences between points. Gradients are noise then, and one
+#: lucky value keeps a bad point in the population of differential evolution. CMA-ES averages over
+#: its population: the larger the budget, the larger it is.
+NOISY_KINDS = (
+    #    least  kappa  first  then         large
+    Kind(     0, 20.0, (),    (_IPOP,),     (_DE_2D,)),
+    Kind(    60, 20.0, (),    (_IPOP_3_2,), (_DE_2D,)),
+    Kind(   200, 20.0, (),    (_IPOP_2,),   (_DE_2D,)),
+    Kind(   700, 20.0, (),    (_IPOP_4,),   (_DE_5D,)),
+    Kind( 2_000, 20.0, (),    (_IPOP_8,),   (_DE_5D,)),
+)  # fmt: skip
+
+_SQP = Seat("SQP", share=0.5, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
+
+#: The same under constraints. Sequential quadratic programming comes first, with its restarts, and
+#: alone in a short run: methods without a model of the constraints need ten times the evaluations.
+CONSTRAINED_KINDS = (
+    #    least  kappa  first     then                        large
+    Kind(     0, 20.0, (),       (Seat("SQP"),),             (_DE_2D,)),
+    Kind(   500, 20.0, (_SQP,),  (_CMA_SHARE, _DE_2D),       (_DE_2D,)),
+    Kind( 3_000, 20.0, (_SQP,),  (_CMA_SHARE, _DE_5D),       (_DE_5D,)),
+    Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
+)  # fmt: skip
+
+_LM = Seat("LM", share=0.5, cap=300, finish_share=0.1, finish_cap=20, restarts=True)
+
+#: The same for sums of squares whose residuals are known.
+RESIDUAL_KINDS = (
+    #    least  kappa  first    then                   large
+    Kind(     0, 20.0, (),      (Seat("LM"),),         (Seat("LM"),)),
+    Kind(   500, 20.0, (_LM,),  (_CMA_SHARE, _DE_2D),  (_DE_2D,)),
+    Kind( 3_000, 20.0, (_LM,),  (_CMA_SHARE, _DE_5D),  (_DE_5D,)),
+)  # fmt: skip
+
+
+_MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
+
+#: The same where there are categories, with noise or without. A model finds most in the first 40·D
+#: evaluations. In a long run differential evolution, which crosses categories, then goes on.
+CATEGORICAL_KINDS = (
+    #    least  kappa  first            then       large
+    Kind(     0, 20.0, (),              (_MODEL,), (_DE_2D,)),
+    Kind(   100, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
+)  # fmt: skip
+
+#: The same where there are integers, but no categories or constraints: from 100·D evaluations on as
+#: for real numbers.
+INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
+
+
+class Traits(NamedTuple):
+    """Traits of a problem that decide which table of members applies."""
+
+    noisy: bool = False  # noise hides the differences between points
+    constrained: bool = False
+    residuals: bool = False  # the residuals of a sum of squares are told
+    integers: bool = False
+    categories: bool = False
+
+
+#: The table for each kind of problem: the first whose condition holds.
+TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
+    (lambda problem: problem.categories, CATEGORICAL_KINDS),
+    (lambda problem: problem.noisy, NOISY_KINDS),
+    (lambda problem: problem.residuals, RESIDUAL_KINDS),
+    (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),
+    (lambda problem: problem.integers and not problem.constrained, INTEGER_KINDS),
+    (lambda problem: True, KINDS),
+)
+
+_PLAIN = Traits()
+
+
+def kind_of(dimension: int, budget: int | None, traits: Traits = _PLAIN) -> Kind:
+    """Return the row of the table that applies to a dimension, a budget and traits."""
+    evaluations = _per_variable(dimension, budget)
+    kinds = next(kinds for applies, kinds in TABLES if applies(traits))
+    return [kind for kind in kinds if kind.least <= evaluations][-1]
+
+
+def default_members(
+    dimension: int, budget: int | None, traits: Traits = _PLAIN
+) -> tuple[Member, ...]:
+    """Return the members for a problem, according to :data:`TABLES`.
+
+    Parameters
+    ----------
+    dimension : int
+        The number of variables.
+    budget : int or None
+        The evaluations of the run; None means no limit.
+    traits : Traits
+        The traits of the problem.
+
+    Returns
+    -------
+    tuple of Member
+
+    Examples
+    --------
+    >>> [member.name for member in default_members(10, 10_000, Traits(constrained=True))]
+    ['SQP', 'CMA-ES', 'mix']
+    """
+    kind = kind_of(dimension, budget, traits)
+    seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
+    return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
+
+
+def _per_variable(dimension: int, budget: int | None) -> float:
+    """Return the evaluations per variable; infinity without a budget."""
+    return np.inf if budget is None else budget / dimension

@@ -1,0 +1,134 @@
+"""Searches in runs: from one starting point until no progress is left, then from the next."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from uaos.arrays import FloatArray
+from uaos.history import History
+from uaos.optimizers.base import Optimizer, RunFinished
+from uaos.optimizers.settings import OptimizerSettings
+from uaos.params import choice
+
+
+@dataclass(frozen=True)
+class RestartingSettings(OptimizerSettings):
+    """Settings of every search in runs.
+
+    Parameters
+    ----------
+    restarts : bool
+        Whether to restart when a run has ended. If not, `done` is true from then on.
+    """
+
+    restarts: bool = choice(
+        True, False, default=True, tuned=False, doc="whether to restart when a run has ended"
+    )
+
+
+class RestartingSearch(Optimizer):
+    """Search in runs, each from one starting point until it ends.
+
+    Runs start from the points of `x0` in turn; without them, the first starts from the center of
+    the region and the others from uniform random points.
+
+    A subclass prepares a run in `_begin_run`, returns its points in `_next_points`, and calls
+    `_end_settled` or sets `_ended` where the run ends. `_x` is the present point of the run, `_f`
+    its value, and `_phase` says what the next batch is for; it begins as "start".
+    """
+
+    #: The columns of the history.
+    columns: ClassVar[tuple[str, ...]] = ("restarts",)
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width", "_best_end", "_agreeing",
+        "_elsewhere",
+    )  # fmt: skip
+
+    settings: RestartingSettings
+
+    def _start(self) -> None:
+        if self.history is not None:
+            self.history = History(columns=self.columns)
+        self._runs = 0
+        self._best_end = float("inf")  # value at the end of the best independent run ...
+        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
+        self._begin()
+
+    @abstractmethod
+    def _begin_run(self) -> None:
+        """Prepare a run from the point `_x`."""
+
+    @abstractmethod
+    def _next_points(self) -> FloatArray:
+        """Return the points of the present phase."""
+
+    def _begin(self, x: FloatArray | None = None) -> None:
+        """Start a run from a point, or from the next starting point."""
+        low, high = self.region.first()
+        self._width = high - low
+        self._x = self._next_start() if x is None else x.copy()
+        self._f = float("nan")
+        self._runs += 1
+        self.restarts = self._runs - 1
+        self._phase, self._ended, self._independent = "start", False, x is None
+        self._begin_run()
+
+    def _next_start(self) -> FloatArray:
+        """Return the next starting point; set the width of the box that it was drawn from."""
+        if self.x0 is not None and self._runs < len(self.x0):
+            start: FloatArray = self.x0[self._runs]
+            return start.copy()
+        if self._runs == 0:
+            low, high = self.region.first()
+            return 0.5 * (low + high)
+        low, high = self.region.draw(self.rng)
+        self._width = high - low
+        return self.rng.uniform(low, high)
+
+    def restart_from(self, x: FloatArray) -> None:
+        """Abandon the present run and start one from a point."""
+        self._begin(x)
+
+    def _propose(self) -> FloatArray:
+        if self._ended:
+            if not self.settings.restarts:
+                raise RunFinished("the run has converged; read the result, or set restarts=True")
+            self._begin()
+        return self._next_points()
+
+    def _end_settled(self) -> None:
+        """End the run at an optimum."""
+        self._ended = True
+        self._settle(self._f)
+
+    def _compare_runs(self, tolerance: float) -> None:
+        """Note whether a run that ended at an optimum has led to the best value of all runs."""
+        if not self._independent:
+            return
+        difference = self._f - self._best_end
+        if not difference > tolerance:
+            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
+            self._best_end = min(self._f, self._best_end)
+        elif np.isfinite(difference):
+            self._elsewhere += 1
+
+    @property
+    def confirmed(self) -> bool:
+        """True if runs from independent starts have ended at the best value, and few elsewhere."""
+        return self._agreeing >= 2 + self._elsewhere
+
+    @property
+    def converged(self) -> bool:
+        """True if the run has ended: a restart is all that is left to do."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """True once the budget is spent, the target reached, or the only run ended."""
+        return super().done or (self._ended and not self.settings.restarts)
+
+    def _inside(self, points: FloatArray) -> FloatArray:
+        """Return points moved into the box."""
+        return np.minimum(np.maximum(points, self.low), self.high)
