@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from uaos.optimizers import base as optimizer_registry
+from uaos.optimizers import registry as optimizer_registry
 from uaos.selection.components import base
 
 

@@ -11,7 +11,7 @@ from registries import _families_as_before  # noqa: F401 (files register their c
 
 import uaos
 from uaos.errors import InvalidFeedback
-from uaos.optimizers import base as registry
+from uaos.optimizers import registry
 
 CLASS = '''
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from raising import raises
 
 import uaos
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, NameClash, UnknownName
-from uaos.optimizers import base as registry
+from uaos.optimizers import registry
 from uaos.optimizers.base import Optimizer, RunFinished
 from uaos.optimizers.settings import OptimizerSettings
 
