@@ -44,3 +44,9 @@ def test_a_vectorized_function_and_a_missing_value():
 def test_a_problem_is_not_maximized():
     with raises(InvalidParameter, name="fun"):
         uaos.maximize(uaos.Problem(hill, BOX))
+
+
+def test_a_maximum_of_zero_has_no_sign() -> None:
+    """The value is 0.0, not -0.0."""
+    result = uaos.maximize(lambda x: -((x[0] - 1) ** 2), [(-5, 5)], seed=1)
+    assert str(result.fun) == "0.0"

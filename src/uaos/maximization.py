@@ -115,9 +115,9 @@ def maximize(
     if callable(callback):
         arguments["callback"] = _with_own_values(callback)
     result = minimize(Negated(fun), bounds, **arguments)
-    value, message = -result.fun, result.message
+    value, message = 0.0 - result.fun, result.message  # never -0.0
     if target is not None and value >= target:
         message = Ending.of_target(target).message
     history = None if result.history is None else result.history.negated()
-    values = None if result.F is None else -result.F
+    values = None if result.F is None else 0.0 - result.F
     return dataclasses.replace(result, fun=value, history=history, message=message, F=values)
