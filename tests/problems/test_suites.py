@@ -228,3 +228,11 @@ def test_sources_that_differ_are_different_modules() -> None:
     one, other = load_source("a.py", "number = 1"), load_source("a.py", "number = 2")
     assert (one.number, other.number) == (1, 2)
     assert load_source("b.py", "number = 1") is one
+
+
+def test_a_problem_says_which_coordinates_are_integers() -> None:
+    """A held coordinate is not searched, and so is none of them."""
+    bounds = [(0, 9), (0, 1), (2, 2), (0, 4)]
+    problem = uaos.Problem(sum, bounds, name="mixed", integrality=[True, False, True, True])
+    assert problem.integrality.tolist() == [True, False, False, True]
+    assert uaos.Problem(sum, bounds, name="real").integrality.tolist() == [False] * 4

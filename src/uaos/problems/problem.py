@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, SupportsIndex, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray
+from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import as_float, printable_name, real_numbers, true_or_false
 from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
 from uaos.loading import module_source, source_hash
@@ -73,6 +73,8 @@ class Problem:
         Bounds and integer coordinates.
     dimension : int
     low, high : array, shape (D,)
+    integrality : array of bool, shape (D,)
+        Which free coordinates are integers.
     outside_allowed : bool
         Whether methods may evaluate points outside the bounds.
     instance : int or None
@@ -196,6 +198,14 @@ class Problem:
     def constrained(self) -> bool:
         """True if there are constraints."""
         return bool(as_constraints(self.constraints))
+
+    @property
+    def integrality(self) -> BoolArray:
+        """Which coordinates are integers (or categories, by their numbers), shape (D,)."""
+        chosen = np.zeros(self.dimension, bool)
+        if self.space.integrality is not None:
+            chosen[self.space.free] = self.space.integrality > 0
+        return chosen
 
     @property
     def bounds(self) -> FloatArray:
