@@ -73,3 +73,15 @@ def test_a_terminal_sees_progress_and_ctrl_c_ends_it() -> None:
     assert done.returncode == 130
     assert "interrupted" in done.shown
     assert "Traceback" not in done.shown
+
+
+def test_methods_are_replayed_on_recorded_runs() -> None:
+    """The table has a row per method, and what could be known afterwards."""
+    done = run("scenario", "--recorded", "--methods", "uniform")
+    rows = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert rows[:4] == [
+        "method",
+        "uniform",
+        "best single operator",
+        "best operator of each quarter",
+    ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -14,9 +15,25 @@ from rich.text import Text
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, grouped, split_names
 from uaos.files import check_output
+from uaos.optimizers.catalogue import expanded
 from uaos.pictures import PICTURES
-from uaos.scenarios import KINDS, Scenario, ScenarioResult, compare_methods, make_scenario
+from uaos.scenarios import (
+    KINDS,
+    Scenario,
+    ScenarioResult,
+    compare_methods,
+    find_method,
+    make_scenario,
+    traces,
+)
+from uaos.scenarios.comparison import estimate
 from uaos.text import count
+
+# Choices on recorded runs that need to know the whole run.
+_KNOWN_AFTERWARDS = {
+    "best_single": "best single operator",
+    "best_schedule": "best operator of each quarter",
+}
 
 # The number of applications (about ten seconds) from which several processes pay off.
 _PARALLEL_FROM = 500_000
@@ -82,13 +99,15 @@ class _Comparison:
 
 @app.command(
     "scenario",
-    epilog="Example: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
-    "--every 50 --plot scenario.png[/]",
+    epilog="Examples: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
+    "--every 50 --plot scenario.png[/]; [bold]uaos scenario --recorded --methods SaDE,mine.toml[/]",
 )
 @grouped
 def scenario_command(
     choice: _ScenarioChoice,
     comparison: _Comparison,
+    recorded: Annotated[bool, typer.Option("--recorded",
+        help="Replay the methods on recorded runs instead.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves (.png, .svg or .pdf).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -98,7 +117,13 @@ def scenario_command(
     The table shows the share of applications of the best operator, the regret per application, the
     number of applications until a method prefers a new best operator, and the share of changes
     missed (not noticed before the next one).
+
+    With --recorded, operators are those of differential evolution in recorded runs. The table shows
+    the score of a method there: 0 is uniform choice, 1 the best operator of each generation.
     """
+    if recorded:
+        _replay(split_names(comparison.methods), comparison.seed)
+        return
     if plot is not None:
         check_output(plot, suffixes=PICTURES, overwrite=overwrite)
     try:
@@ -126,3 +151,30 @@ def _table(outcome: ScenarioResult) -> Table:
             Text(row.name, style=style), str(row.share), str(row.regret), str(row.reaction), missed
         )
     return table
+
+
+def _replay(names: list[str], seed: int) -> None:
+    """Print the scores of methods, and of choices that need no learning, on recorded runs."""
+    by_host = {host: traces.load(host) for host in traces.HOSTS}
+    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
+    table.add_column("method")
+    for host in by_host:
+        table.add_column(f"score, {host}", justify="right")
+    for name in expanded(names, selecting=True):
+        title, cells = name, []
+        for runs in by_host.values():
+            title, method = find_method(name, runs[0].offspring.shape[2])
+            cells.append(str(estimate(traces.score(method, runs, seed))))
+        table.add_row(Text(title, style="bold"), *cells)
+    for field, title in _KNOWN_AFTERWARDS.items():
+        scores = [
+            estimate(np.array([r.baselines.score(getattr(r.baselines, field)) for r in runs]))
+            for runs in by_host.values()
+        ]
+        table.add_row(Text(title, style="dim"), *map(str, scores))
+    console.print(table)
+    runs = len(by_host["nine"])
+    console.print(
+        f"[dim]{runs} recorded runs of each host, version {traces.VERSION}; 0 is uniform choice, 1 "
+        "the best operator of each generation; ± one standard error[/]"
+    )

@@ -13,6 +13,7 @@ a reward r is an offspring of fitness −r of a parent of fitness 0, so that a r
 failure.
 """
 
+from uaos.scenarios import traces
 from uaos.scenarios.comparison import Estimate, ScenarioResult, Summary, compare_methods
 from uaos.scenarios.kinds import (
     KINDS,
@@ -29,5 +30,5 @@ from uaos.scenarios.recipes import RECIPES, find_method
 __all__ = [
     "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "NoisyScenario",
     "OutlierScenario", "Scenario", "ScenarioResult", "Summary", "UniformScenario",
-    "compare_methods", "find_method", "make_scenario",
+    "compare_methods", "find_method", "make_scenario", "traces",
 ]  # fmt: skip
