@@ -99,8 +99,8 @@ class _Comparison:
 
 @app.command(
     "scenario",
-    epilog="Examples: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
-    "--every 50 --plot scenario.png[/]; [bold]uaos scenario --recorded --methods SaDE,mine.toml[/]",
+    epilog="Example: [bold]uaos scenario --methods AP,PM,F-AUC-MAB --kind uniform --operators 5 "
+    "--every 50 --plot scenario.png[/]",
 )
 @grouped
 def scenario_command(
