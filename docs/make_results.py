@@ -11,8 +11,12 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
+
+from uaos.optimizers.catalogue import configuration, expanded
 
 RESULTS = Path(__file__).parent / "results"
 PAGES = (RESULTS.parents[1] / "README.md", RESULTS.parent / "adapters.md",
@@ -191,6 +195,105 @@ def control_test() -> str:
     return markdown(names, rows)
 
 
+def irace_races() -> str:
+    """Return the best candidate after each race of two tunings, equal ones in one row."""
+    rows = []
+    candidate = itemgetter("tuning", "components", "settings")
+    for (tuning, components, values), group in groupby(data("irace-races"), candidate):
+        races = list(group)
+        settings = dict(pair.split(" ") for pair in values.split(", "))
+        chosen = ", ".join(f"{name} {settings[name]}" for name in ("F", "CR", "NP"))
+        given = ", as given" if races[0]["origin"] == "initial" else ""
+        span = " to ".join(dict.fromkeys((races[0]["race"], races[-1]["race"])))
+        rows.append((f"{components}; {chosen}{given}", tuning.removeprefix("irace-"), span,
+                     races[-1]["runs"], races[-1]["instances"]))  # fmt: skip
+    return markdown(("best candidate", "seed", "races", "runs so far", "instances"), rows)
+
+
+def irace_components() -> str:
+    """Return the components that made a tenth or more of the candidates or elites of a tuning."""
+    rows = data("irace-components")
+    tunings = list(dict.fromkeys(row["tuning"] for row in rows))
+    shares = {(r["family"], r["component"], r["tuning"]): r for r in rows}
+    table = []
+    for family, component in dict.fromkeys((r["family"], r["component"]) for r in rows):
+        own = [shares.get((family, component, tuning), {}) for tuning in tunings]
+        values = [float(r.get(k, 0)) for r in own for k in ("drawn", "elites")]
+        if max(values) >= 0.1:
+            table.append((f"{family}: {component}", *(f"{value:.0%}" for value in values)))
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    table.sort(key=lambda row: families.index(row[0].partition(":")[0]))
+    seeds = [tuning.removeprefix("irace-") for tuning in tunings]
+    heads = (f"{group}, seed {seed}" for seed in seeds for group in ("drawn", "elites"))
+    return markdown(("component", *heads), table)
+
+
+def irace_importance() -> str:
+    """Return how much of the variance of ranks settings and components explain."""
+    shares = {(r["parameter"], r["tuning"]): r for r in data("irace-importance")}
+    tunings = list(dict.fromkeys(row["tuning"] for row in data("irace-components")))
+    families = dict.fromkeys(row["family"] for row in data("irace-components"))
+    table = [
+        (name, *(f"{float(shares[name, t]['share']):.1%}" for t in tunings),
+         f"{max(float(shares[name, t]['noise']) for t in tunings):.1%}")
+        for name in ("F", "CR", "NP", "top_NP", *families)
+    ]  # fmt: skip
+    seeds = (f"seed {tuning.removeprefix('irace-')}" for tuning in tunings)
+    return markdown(("parameter", *seeds, "may be chance up to"), table)
+
+
+def seven() -> str:
+    """Return how the seven algorithms agree with their published table.
+
+    If one of 13 runs fails, the aRT is at least a 13th of the budget: where both are below that,
+    every run reached the target.
+    """
+    rows = []
+    for method in dict.fromkeys(row["method"] for row in data("seven-art")):
+        runs = [r for r in data("seven-solved") if r["method"] == method]
+        ours, published = ([_in_group(runs, k, g) for g in range(5)] for k in ("ours", "published"))
+        cells = [r for r in data("seven-art") if r["method"] == method and r["published"] != "inf"]
+        off = [r for r in cells if r["off"] == "1"]
+        limit = (BUDGET / 2 if method == "JADE" else BUDGET) / 13
+        longer = [max(float(r["ours"]), float(r["published"])) * float(r["best2009"]) for r in off]
+        failed, within = sum(time >= limit for time in longer), len(cells) - len(off)
+        rows.append((method, str(sum(ours)), str(sum(published)), ", ".join(map(str, ours)),
+                     ", ".join(map(str, published)),
+                     f"{within} of {len(cells)} ({within / len(cells):.0%})", str(failed),
+                     str(len(off) - failed)))  # fmt: skip
+    names = ("", "solved of 312", "published", "by group", "published",
+             "aRT within a factor of 2", "off, and a run may have failed",
+             "off, and every run reached it")  # fmt: skip
+    return markdown(names, rows)
+
+
+def _in_group(runs: Iterable[Row], column: str, group: int) -> int:
+    """Return the sum of a column over one of BBOB's groups of functions."""
+    first = (1, 6, 10, 15, 20, 25)
+    functions = range(first[group], first[group + 1])
+    return sum(int(row[column]) for row in runs if int(row["function"][1:]) in functions)
+
+
+def seven_art() -> str:
+    """Return the aRT to 1e-7 of the seven algorithms, divided by that of best 2009."""
+    cells = {(r["function"], r["method"]): r for r in data("seven-art") if r["target"] == "1e-07"}
+    methods = list(dict.fromkeys(method for _, method in cells))
+    rows = []
+    for function in dict.fromkeys(function for function, _ in cells):
+        own = [cells.get((function, method)) for method in methods]
+        rows.append([function, *("–" if cell is None else _beside(cell) for cell in own)])
+    return markdown(("", *methods), rows)
+
+
+def _beside(cell: Row) -> str:
+    """Return our ratio and the published one; "!" marks a factor of more than 2."""
+    ratios = (float(cell[k]) for k in ("ours", "published"))
+    ours, published = (
+        "∞" if math.isinf(r) else f"{r:,.0f}" if r >= 100 else f"{r:.2g}" for r in ratios
+    )
+    return f"{ours} · {published}{' !' if cell['off'] == '1' else ''}"
+
+
 def parallel() -> str:
     """Return how busy many workers are, and how much faster they reach the target."""
     runs = data("parallel")
@@ -222,7 +325,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "corrected": corrected,
     "summary": summary,
     "single-runs": single_runs,
+    "irace-races": irace_races,
+    "irace-components": irace_components,
+    "irace-importance": irace_importance,
     "parallel": parallel,
+    "seven": seven,
+    "seven-art": seven_art,
 }
 
 
@@ -237,9 +345,27 @@ def phrases() -> dict[str, list[str]]:
             f"which solves {uniform[1]}",
         ],
         "docs/results/reproduction.md": [
+            f"**The two winners share {WORDS[_shared_components()]} of five components**",
+            f"at least one value of {_with_defaults()} of the 27 is such a default",
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
         ],
     }
+
+
+WORDS = ("none", "one", "two", "three", "four", "five")
+
+
+def _shared_components() -> int:
+    """Return how many components the winners of two tunings have in common."""
+    last = by_name(data("irace-races"), "tuning").values()
+    first, second = (row["components"].split(" · ") for row in last)
+    return sum(a == b for a, b in zip(first, second, strict=True))
+
+
+def _with_defaults() -> int:
+    """Return how many methods of the literature have a default of ours."""
+    notes = (configuration(name).note for name in expanded(["literature"]))
+    return sum("defaults of this package" in note for note in notes)
 
 
 def unsaid() -> list[str]:
