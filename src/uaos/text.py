@@ -51,6 +51,11 @@ def number(value: float, form: str = ".2f") -> str:
     return "∞" if math.isinf(value) else format(value, form)
 
 
+def two_digits(value: float) -> str:
+    """Format a number with two significant digits: 0.00012, 3,700, 4.4e+07."""
+    return format(float(f"{value:.2g}"), ",g") if math.isfinite(value) else number(value)
+
+
 def p_value(p: float) -> str:
     """Format a p-value, with one more digit where it is close to 0.05."""
     return number(p, ".3g" if 0.045 < p < 0.055 else ".2g")

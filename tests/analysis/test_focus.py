@@ -5,12 +5,13 @@ import pytest
 from raising import raises
 
 import uaos
-from uaos.analysis import Results, compare
-from uaos.analysis.focus import focus_tests, has_repetitions
+from uaos.analysis import Results, compare, sectioning
+from uaos.analysis.findings import focus_sentences
+from uaos.analysis.focus import duels
 from uaos.analysis.recommendation import recommend
 from uaos.analysis.sectioning import sections
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.experiments import Plan, run
+from uaos.experiments import Plan, Store, run
 from uaos.problems import ackley, rastrigin, rosenbrock, sphere
 from uaos.statistics import stratified_rank_sum_test
 
@@ -51,29 +52,70 @@ def results(tmp_path_factory):
 def test_few_problems_with_several_runs_can_be_significant(results):
     """Over all pairs of five problems, no difference could be."""
     (section,) = sections(results, focus="CMA-ES")
-    assert has_repetitions(section)
-    by_other = {test.other: test for test in focus_tests(section)}
+    assert section.has_repetitions
+    by_other = {test.other: test for test in section.focus_tests}
     assert set(by_other) == {"best/1", "rand/1", "uniform"}
     slow = by_other["rand/1"]
     assert slow.outcome == "better"
-    assert slow.low < slow.effort < slow.high < 1
-    assert slow.better + slow.level + slow.worse == 5
+    assert slow.evaluations is None  # rand/1 does not solve any of them in all runs
+    assert slow.error.low < slow.error.value < slow.error.high < 1
+    assert slow.error.problems == slow.better + slow.level + slow.worse == 5
     assert section.pairs.pair("CMA-ES", "rand/1").better is None
 
 
 def test_the_other_side_of_a_pair_has_the_opposite_outcome(results):
     (section,) = sections(results, focus="rand/1")
-    test = {t.other: t for t in focus_tests(section)}["CMA-ES"]
+    test = {t.other: t for t in section.focus_tests}["CMA-ES"]
     assert test.outcome == "worse"
-    assert test.effort > 1
+    assert test.error.value > 1
     assert test.since is None
 
 
 def test_headline_and_first_table_are_about_the_method(results):
     part = compare(results, focus="CMA-ES").sections[0]
     assert part.headline.startswith("CMA-ES is significantly better than")
-    assert part.tables[0].name == "focus"
+    assert [table.name for table in part.tables[:2]] == ["focus", "focus-problems"]
+    assert "pairs" not in {table.name for table in part.tables}  # it would correct for all pairs
+    assert "against CMA-ES" in {name for table in part.tables for name, _ in table.columns}
     assert compare(results).sections[0].tables[0].name == "overview"
+
+
+def test_the_headline_says_where_by_how_much_and_since_when(results):
+    """The numbers are those of the best other method."""
+    (section,) = sections(results, focus="CMA-ES")
+    rival = next(t for t in section.focus_tests if t.other == "best/1")
+    _, details = focus_sentences(section)
+    assert f"better on {rival.better or 'none'} of 5 problems, worse on none" in details
+    assert f"{rival.error.value:.2g} times the error (95 %: " in details
+    assert f"ahead from {rival.since:.3g}·D evaluations on" in details
+
+
+def test_duels_by_hand():
+    """Evaluations where all runs reached the target (score up to log10 of 100), else errors."""
+    solved, missed = ("a", 2, "a"), ("b", 2, "b")
+    first = {solved: [1.0, 1.0, 1.0], missed: [1.5, 4.0, 4.0]}
+    second = {solved: [2.0, 2.0, 2.0], missed: [5.0, 5.0, 6.0]}
+    ours = duels(first, second, longest=100.0)
+    assert [duel.unit for duel in ours] == ["evaluations", "error"]
+    assert ours[0].ratio.value == pytest.approx(0.1)
+    assert (ours[0].ratio.low, ours[0].ratio.high) == (ours[0].ratio.value,) * 2  # no variation
+    # log10 of errors / 1e-8: 0, 2, 2 against 3, 3, 4
+    assert ours[1].ratio.value == pytest.approx(10 ** (4 / 3 - 10 / 3))
+    assert ours[1].ratio.low < ours[1].ratio.value < ours[1].ratio.high
+    theirs = duels(second, first, longest=100.0)
+    assert theirs[1].ratio.value == pytest.approx(1 / ours[1].ratio.value)
+    assert [duel.outcome for duel in ours] == [None, None]  # three runs are too few
+
+
+def test_tests_are_computed_once(results, monkeypatch):
+    """Headline and tables share the tests of a section."""
+    calls = []
+    original = sectioning.focus_tests
+    monkeypatch.setattr(
+        sectioning, "focus_tests", lambda *given: calls.append(1) or original(*given)
+    )
+    compare(results, focus="CMA-ES")
+    assert len(calls) == 1
 
 
 def test_an_unknown_method_is_named(results):
@@ -103,3 +145,20 @@ def test_a_method_is_recommended_for_a_budget(results, tmp_path):
 def test_a_budget_beyond_the_runs_is_refused(results, budget):
     with raises(InvalidParameter, name="budget"):
         recommend(sections(results)[0], budget)
+
+
+def test_bench_and_compare_count_solved_runs_alike(tmp_path):
+    """A run on a problem without a known optimum is not solved in either."""
+    suite = uaos.Suite("mixed", [
+        uaos.Problem(sphere, [(-4, 5)] * 2, name="known", optimum=0.0),
+        uaos.Problem(sphere, [(-4, 5)] * 2, name="unknown"),
+    ])  # fmt: skip
+    path = tmp_path / "mixed.db"
+    methods = ["CMA-ES", "rand/1"]
+    tallies = run(Plan.of(methods, suite, repetitions=3, budget=600), path, jobs=1)
+    (section,) = sections(Results.read(path))
+    counted = {s.method: (s.solved, s.runs) for s in section.overall.standings}
+    assert {m: t.solved for m, t in tallies.items()} == {m: n for m, (n, _) in counted.items()}
+    assert counted["CMA-ES"] == (3, 3)  # of six runs, three with a known optimum
+    with Store.open(path) as store:
+        assert {m: t.solved for m, t in store.tallies().items()}["CMA-ES"] == 3

@@ -210,7 +210,10 @@ def test_own_problems_are_compared_one_by_one(made: Callable[..., Outcome]) -> N
     first = [cell.text for cell in tables["values"].rows[0].cells]
     assert first[1:] == ["A", "1", "3", "5", "3", "1.6", "5"]
     (_, note) = compare(results).sections[0].section.notes[-1].split("; ")
-    assert note == "more problems are needed. The table of pairs has tests on single problems."
+    assert note == (
+        "more problems are needed, or --focus METHOD, which tests by all runs. The table of pairs "
+        "has tests on single problems."
+    )
 
 
 def test_ranks_and_pairs_rest_on_the_same_test(three_methods: Results) -> None:

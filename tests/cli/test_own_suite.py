@@ -67,7 +67,7 @@ def test_a_file_is_tuned_on_in_part_or_as_a_whole_and_it_is_said(folder: Path) -
     assert "(of the 6 problems of workshop)" in said
     assert "test ranks" in said
     assert "mean cost" not in said  # values on different scales have none
-    assert "next: uaos bench test.db --suite problems.py --methods a.toml,mix --problems" in said
+    assert "next: uaos bench test.db --suite problems.py --methods a.toml,SaDE --problems" in said
     whole = [option for option in TUNE if option not in ("--train", "0.5")]
     said = uaos(folder, "tune", "b.db", *whole, "--jobs", "1")
     assert "(all problems of workshop)" in said

@@ -49,11 +49,36 @@ def test_the_page_may_not_ask_for_anything(browser: Browser, opened: Browser) ->
 
 
 def test_every_plot_is_drawn_with_lines_in_it(opened: Browser) -> None:
-    # first of all; over all, two classes, three functions; a run; survivors; the choice and the
-    # number drawn
+    # first of all; over all, two classes, three functions; again three; a run; survivors; the
+    # choice and the number drawn
     assert sorted(drawn_plots(opened)) == sorted(
-        ["profile", "course"] + ["profile"] * 6 + ["course", "survival", "choice", "number"]
-    )
+        ["profile", "course"] + ["profile"] * 6 + ["convergence"] * 3
+        + ["course", "survival", "choice", "number"]
+    )  # fmt: skip
+
+
+def test_two_methods_of_ones_choice_stand_head_to_head(opened: Browser) -> None:
+    """Another choice changes the table; the other order inverts its ratios."""
+    answer = "document.querySelector('[data-duel-answer]').textContent"
+    ratio = "document.querySelector('[data-duel] tbody b').textContent"
+    rows = "document.querySelectorAll('[data-duel] tbody tr').length"
+
+    def choose(menu: str, name: str) -> None:
+        opened.run(
+            f"(() => {{ const menu = document.querySelector('[data-duel-menu={menu}]');"
+            f"menu.value = '{name}'; menu.dispatchEvent(new Event('change')); }})()"
+        )
+
+    choose("first", "mix")
+    choose("second", "JADE")
+    assert opened.run(answer).startswith("mix is ")
+    assert " than JADE on " in opened.run(answer)
+    assert opened.run(rows) == opened.run("Object.values(data.sections)[0].duels.problems.length")
+    before = float(opened.run(ratio).replace(",", ""))
+    choose("first", "JADE")  # the second makes room
+    choose("second", "mix")
+    after = float(opened.run(ratio).replace(",", ""))
+    assert before * after == pytest.approx(1, rel=0.1)  # two digits are shown
 
 
 def test_a_method_can_be_left_out_of_all_profiles(opened: Browser) -> None:

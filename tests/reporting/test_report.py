@@ -68,6 +68,7 @@ def test_every_section_is_there_and_in_the_menu(report: Path) -> None:
     wanted = [
         "overview",
         "profiles",
+        "convergence",
         "running-times",
         "operators",
         "tuning",
@@ -185,7 +186,7 @@ def test_several_dimensions_stand_one_after_the_other(tmp_path: Path) -> None:
     ]
     made = write_report(paths, tmp_path / "r.html")
     assert list(data(made)["sections"]) == ["2", "3"]
-    assert text(made).count('<h3 class="dimension">') == 6
+    assert text(made).count('<h3 class="dimension">') == 8
     said = words(text(made))
     assert "JADE, uniform and mix on 2 functions of BBOB, 2-D and 3-D" in said
 
@@ -482,7 +483,7 @@ def test_a_suite_of_ones_own_is_reported_without_a_word_of_others(tmp_path: Path
     made = write_report([tmp_path / "x.db"], tmp_path / "r.html")
     said = words(text(made))
     assert "mix, JADE and uniform on 3 functions of hills, 2-D to 5-D" in said
-    assert "relative to the best value of any run in these stores" in said
+    assert "errors count from the best value of all runs" in said
     assert set(data(made)["sections"]["all"]["panels"]) == {
         "all", "smooth", "hills", "valley", "bowl", "dish",
     }  # fmt: skip

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from uaos.analysis.focus import focus_headline
+from uaos.analysis.focus import FocusTest, Ratio
 from uaos.analysis.scoring import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.sectioning import Section
 from uaos.optimizers.configuration import UNIFORM
-from uaos.text import count, join_names
+from uaos.text import count, join_names, two_digits
 
 _Configurations = Mapping[str, Mapping[str, object]]
 #: How much a set of methods differs from another, in the words of every table.
@@ -60,6 +60,8 @@ def verdict(section: Section) -> Verdict:
     'Does adapting pay? ...'
     """
     methods, configurations = section.methods, section.results.configurations
+    if section.focus is not None and not is_adaptive(configurations.get(section.focus)):
+        return Verdict(f"Does adapting pay? Not asked: {section.focus} does not select.")
     uniform = [m for m in methods if m == UNIFORM or _is_uniform(configurations.get(m))]
     if not uniform:
         return Verdict(
@@ -67,6 +69,8 @@ def verdict(section: Section) -> Verdict:
             f"it on the same problems: uaos bench --methods {UNIFORM} …"
         )
     adaptive = [m for m in methods if m not in uniform and is_adaptive(configurations.get(m))]
+    if section.focus is not None:
+        adaptive = [m for m in adaptive if m == section.focus]
     if not adaptive:
         return Verdict("Does adapting pay? Unknown: no method here adapts.")
     if not section.scores.problems:
@@ -75,6 +79,8 @@ def verdict(section: Section) -> Verdict:
     adaptive = [m for m in adaptive if baseline[m] in methods]
     if not adaptive:
         return Verdict("Does adapting pay? Unknown: no method here has uniform choice beside it.")
+    if section.focus is not None:
+        return _focus_verdict(section, baseline[section.focus])
     tests = tuple(
         (section.pairs.pair(m, baseline[m]), section.function_pairs.pair(m, baseline[m]))
         for m in adaptive
@@ -95,6 +101,18 @@ def verdict(section: Section) -> Verdict:
             "more than the choice of operators (optimizer, pool, F, CR, population size …)."
         )
     return Verdict(_answer(better, worse, undecided), tests, " ".join(notes))
+
+
+def _focus_verdict(section: Section, baseline: str) -> Verdict:
+    """Say whether adapting pays for the method in focus, by its test against uniform choice."""
+    test = next(test for test in section.focus_tests if test.other == baseline)
+    by_outcome: dict[str, list[str]] = {"better": [], "worse": [], SAME: []}
+    by_outcome[test.outcome].append(test.method)
+    note = ""
+    if not _same_optimizer(test.method, baseline, section.results.configurations):
+        note = f"{test.method} differs from {baseline} in more than the choice of operators."
+    answer = _answer(by_outcome["better"], by_outcome["worse"], by_outcome[SAME])
+    return Verdict(f"{answer} {note}".strip())
 
 
 def headline(section: Section) -> str:
@@ -118,10 +136,10 @@ def headline(section: Section) -> str:
     """
     overall, methods = section.overall, section.methods
     if section.focus is not None and len(methods) > 1:
-        return focus_headline(section)
+        return " ".join(filter(None, focus_sentences(section)))
     if len(methods) == 1:
-        only = overall.standings[0]
-        return f"{only.method} {_solved(section, only.method)}"
+        only = overall.standings[0].method
+        return _solved(section, only, only) or f"{only}: the optima of its problems are unknown."
     if not overall.problems:
         return "The methods were run on different problems and cannot be ranked."
     leaders = overall.leaders
@@ -142,18 +160,76 @@ def headline(section: Section) -> str:
             text += f", with {SAME} from {names}"
         if behind:
             text += f"; {join_names(behind)} did better by Wilcoxon’s test"
-    return f"{text}. It {_solved(section, leader)}"
+    return f"{text}. {_solved(section, leader, 'It')}".rstrip()
 
 
-def _solved(section: Section, method: str) -> str:
-    # Where the optimum is not known, a target is relative to the best run, and nothing is solved.
-    did = "reached the final target in" if section.results.relative else "solved"
+def _solved(section: Section, method: str, subject: str) -> str:
+    """Say how many runs of a method were solved; "" where no optimum is known."""
     first = section.overall.standing(method)
-    most = max(section.overall.standings, key=lambda s: s.share)
-    text = f"{did} {first.solved:,} of {count(first.runs, 'run')}"
+    if not first.runs:
+        return ""
+    most = max((s for s in section.overall.standings if s.runs), key=lambda s: s.share)
+    known = " with known optima" if section.results.relative else ""
+    text = f"{subject} solved {first.solved:,} of {count(first.runs, 'run')}{known}"
     if most.share > first.share:
-        text += f"; {most.method} {did} the most, {most.solved:,} of {most.runs:,}"
+        text += f"; {most.method} solved the most, {most.solved:,} of {most.runs:,}"
     return text + "."
+
+
+# One method against the others
+
+
+def focus_sentences(section: Section) -> tuple[str, str]:
+    """Say how the method in focus did against the others, and by how much against the best of them.
+
+    Parameters
+    ----------
+    section : Section
+        The runs, with a method in focus.
+
+    Returns
+    -------
+    outcomes, details : str
+        Two sentences; the second is empty if there is no other method on the same problems.
+    """
+    tests = section.focus_tests
+    if not tests:
+        return f"{section.focus} shares no problem with another method.", ""
+    parts = []
+    for outcome, words in (
+        ("better", "is significantly better than"),
+        ("worse", "is significantly worse than"),
+        (SAME, "does not differ significantly from"),
+    ):
+        names = [test.other for test in tests if test.outcome == outcome]
+        if names:
+            parts.append(f"{words} {join_names(names)}")
+    order = [standing.method for standing in section.overall.standings]
+    rival = min(tests, key=lambda test: order.index(test.other))
+    others = "the best of the others: " if len(tests) > 1 else ""
+    against = f"Against {rival.other}{', ' + others if others else ': '}"
+    return f"{section.focus} {'; it '.join(parts)}.", f"{against}{_by_how_much(rival)}"
+
+
+def _by_how_much(test: FocusTest) -> str:
+    """Return better where, by how much, and since when, as a sentence."""
+    problems = count(len(test.duels), "problem")
+    parts = [f"better on {test.better or 'none'} of {problems}, worse on {test.worse or 'none'}"]
+    several = test.evaluations is not None and test.error is not None
+    if test.evaluations is not None:
+        where = " on those that both always solved" if several else ""
+        parts.append(_times(test.evaluations, "the evaluations") + where)
+    if test.error is not None:
+        parts.append(_times(test.error, "the error") + (" on the others" if several else ""))
+    if test.since is not None:
+        parts.append(f"ahead from {test.since:.3g}·D evaluations on")
+    return f"{'; '.join(parts)}."
+
+
+def _times(ratio: Ratio, what: str) -> str:
+    low, high = two_digits(ratio.low), two_digits(ratio.high)
+    interval = f" (95 %: {low} to {high})" if ratio.has_interval else ""
+    return f"{two_digits(ratio.value)} times {what}{interval}"
 
 
 def is_adaptive(configuration: Mapping[str, object] | None) -> bool:

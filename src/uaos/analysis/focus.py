@@ -1,24 +1,68 @@
-"""One method against each of the others: better where, by how much, since when."""
+"""One method against another: better where, by how much, since when."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
-from uaos.analysis.scoring import ALPHA, ProblemKey, on_each_problem, run_scores
-from uaos.analysis.sectioning import Section
+from uaos.analysis.scoring import ALPHA, ProblemKey, problem_outcomes
 from uaos.arrays import FloatArray
 from uaos.statistics import holm, stratified_rank_sum_test, wilcoxon_test
-from uaos.table import METHOD, NUMBER, TEXT, Cell, Column, Table
-from uaos.text import count, join_names, p_value
 
 #: From this number of runs on each problem on, the runs are tested, not the medians of problems.
 LEAST_RUNS = 3
 # Resamples for an interval, and its level.
 _RESAMPLES, _LEVEL = 2000, 0.95
+# With fewer problems, resamples of them have no meaning.
+_LEAST_PROBLEMS = 3
 
-_Scores = dict[ProblemKey, list[float]]
+#: The scores of a method's runs on each problem (:func:`uaos.analysis.scoring.run_scores`).
+ScoresOfMethod = Mapping[ProblemKey, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Geometric mean of ratios over some problems, with an interval that covers it with 95 %.
+
+    Below 1 the first method is better. `low` and `high` are NaN if there are too few runs.
+    """
+
+    value: float
+    low: float
+    high: float
+    problems: int
+
+    @property
+    def has_interval(self) -> bool:
+        """True if there are enough runs for an interval."""
+        return not np.isnan(self.low)
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two methods on one problem. Made by :func:`duels`.
+
+    Attributes
+    ----------
+    problem : tuple
+        Function, dimension and name.
+    unit : {"evaluations", "error"}
+        What the ratio is of: evaluations if all runs of both solved the problem, otherwise errors.
+    ratio : Ratio
+        The first method's divided by the second's.
+    outcome : int or None
+        -1 if the runs of the first are significantly better, 1 if they are worse, 0 if there is no
+        significant difference, None if there are too few runs for one.
+    difference : float
+        Of the median scores; negative if the first is better.
+    """
+
+    problem: ProblemKey
+    unit: str
+    ratio: Ratio
+    outcome: int | None
+    difference: float
 
 
 @dataclass(frozen=True)
@@ -29,48 +73,54 @@ class FocusTest:
     ----------
     method, other : str
         The two methods.
+    duels : tuple of Duel
+        Problem by problem.
     better, level, worse : int
         Problems on which the runs of the method are significantly better, not different, and worse;
         where problems have too few runs for a test, problems on which its median is.
-    effort, low, high : float
-        The ratio of evaluations, or of errors where unsolved, as a geometric mean over the
-        problems; and an interval that covers it with 95 %. Below 1 is better.
+    evaluations, error : Ratio or None
+        By how much: the ratio of evaluations on the problems that all runs of both solved, and the
+        ratio of final errors on the others; None without such problems.
     p, p_holm : float
         Of the test over all problems, and corrected after Holm for the other methods.
+    direction : float
+        Of the test; negative if the method is better.
     since : float or None
-        Evaluations / D from which on the method has solved more targets than the other; None if it
+        Evaluations / D from which on the method has reached more targets than the other; None if it
         has not at the end.
     """
 
     method: str
     other: str
+    duels: tuple[Duel, ...]
     better: int
     level: int
     worse: int
-    effort: float
-    low: float
-    high: float
+    evaluations: Ratio | None
+    error: Ratio | None
     p: float
     p_holm: float
-    since: float | None
+    direction: float
+    since: float | None = None
 
     @property
     def outcome(self) -> str:
         """Return "better", "worse" or "no significant difference"."""
         if not self.p_holm < ALPHA:
             return "no significant difference"
-        return "better" if self.effort < 1 else "worse"
+        return "better" if self.direction < 0 else "worse"
 
 
-def has_repetitions(section: Section) -> bool:
+def has_repetitions(scores: Mapping[str, ScoresOfMethod]) -> bool:
     """Return whether runs are tested: every problem has several of each method."""
-    scores = run_scores(list(section.runs.values()), section.methods)
     sizes = [len(runs) for by_problem in scores.values() for runs in by_problem.values()]
     return bool(sizes) and min(sizes) >= LEAST_RUNS
 
 
-def focus_tests(section: Section) -> tuple[FocusTest, ...]:
-    """Test the method in focus against each of the others, on the problems that both were run on.
+def focus_tests(
+    method: str, scores: Mapping[str, ScoresOfMethod], longest: float
+) -> tuple[FocusTest, ...]:
+    """Test a method against each of the others, on the problems that both were run on.
 
     If every problem has three runs or more of each method, the runs are compared within problems
     by van Elteren's test: does one method give better values on these problems? Otherwise the
@@ -79,8 +129,12 @@ def focus_tests(section: Section) -> tuple[FocusTest, ...]:
 
     Parameters
     ----------
-    section : Section
-        The runs, with a method in focus.
+    method : str
+        The method in focus.
+    scores : mapping
+        The scores of the runs, by method and problem.
+    longest : float
+        The longest run, in evaluations / D.
 
     Returns
     -------
@@ -92,144 +146,95 @@ def focus_tests(section: Section) -> tuple[FocusTest, ...]:
     van Elteren, P. (1960), "On the combination of independent two sample tests of Wilcoxon",
     Bulletin of the International Statistical Institute 37.
     """
-    assert section.focus is not None
-    scores = run_scores(list(section.runs.values()), section.methods)
-    ours, by_runs = scores[section.focus], has_repetitions(section)
-    others = [m for m in section.methods if m != section.focus and set(scores[m]) & set(ours)]
-    raw = [_tested(section, other, ours, scores[other], by_runs) for other in others]
+    by_runs, ours = has_repetitions(scores), scores[method]
+    others = [name for name in scores if name != method and set(scores[name]) & set(ours)]
+    raw = [_tested(method, name, ours, scores[name], longest, by_runs) for name in others]
     corrected = holm([test.p for test in raw])
     return tuple(
-        FocusTest(**{**vars(test), "p_holm": float(p)})
-        for test, p in zip(raw, corrected, strict=True)
-    )
-
-
-def _tested(
-    section: Section, other: str, ours: _Scores, theirs: _Scores, by_runs: bool
-) -> FocusTest:
-    """Return the test against one other method, not corrected."""
-    assert section.focus is not None
-    problems = [p for p in ours if p in theirs]
-    first, second = [ours[p] for p in problems], [theirs[p] for p in problems]
-    differences = np.array([median(a) - median(b) for a, b in zip(first, second, strict=True)])
-    better, level, worse = on_each_problem(ours, theirs)
-    if better + level + worse == 0:  # too few runs
-        better, worse = int((differences < 0).sum()), int((differences > 0).sum())
-        level = len(differences) - better - worse
-    if by_runs:
-        p = stratified_rank_sum_test(first, second)[0]
-    else:
-        p = float(wilcoxon_test(differences)[0][0])
-    low, high = _interval(first, second, by_runs)
-    return FocusTest(
-        section.focus, other, better, level, worse, 10 ** float(_effort(first, second)),
-        10**low, 10**high, p, p, _since(section, other),
+        replace(test, p_holm=float(p)) for test, p in zip(raw, corrected, strict=True)
     )  # fmt: skip
 
 
-def _effort(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> float:
-    """Return the mean over the problems of the difference of mean scores."""
-    return float(np.mean([np.mean(a) - np.mean(b) for a, b in zip(first, second, strict=True)]))
-
-
-def _interval(
-    first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], by_runs: bool
-) -> tuple[float, float]:
-    """Return a bootstrap interval of the effort: of runs within problems, or of problems."""
-    rng = np.random.default_rng(1)
+def _tested(
+    method: str, other: str, ours: ScoresOfMethod, theirs: ScoresOfMethod, longest: float,
+    by_runs: bool,
+) -> FocusTest:  # fmt: skip
+    """Return the test against one other method, not corrected."""
+    each = duels(ours, theirs, longest)
+    problems = [duel.problem for duel in each]
     if by_runs:
-        resampled = np.mean([_resampled(a, rng) - _resampled(b, rng)
-                             for a, b in zip(first, second, strict=True)], axis=0)  # fmt: skip
+        samples = ([scores[p] for p in problems] for scores in (ours, theirs))
+        p, direction = stratified_rank_sum_test(*samples)
     else:
-        means = np.array([np.mean(a) - np.mean(b) for a, b in zip(first, second, strict=True)])
-        resampled = rng.choice(means, (_RESAMPLES, len(means))).mean(axis=1)
-    low, high = np.quantile(resampled, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return float(low), float(high)
+        tested = wilcoxon_test([duel.difference for duel in each])
+        p, direction = float(tested[0][0]), float(tested[1][0])
+    signs = [duel.outcome for duel in each if duel.outcome is not None]
+    if not signs:  # too few runs
+        signs = [int(np.sign(duel.difference)) for duel in each]
+    ratios = {
+        unit: _mean_ratio([d.problem for d in each if d.unit == unit], ours, theirs, longest, unit)
+        for unit in ("evaluations", "error")
+    }
+    return FocusTest(
+        method, other, each, signs.count(-1), signs.count(0), signs.count(1),
+        ratios["evaluations"], ratios["error"], p, p, direction,
+    )  # fmt: skip
 
 
-def _resampled(values: Sequence[float], rng: np.random.Generator) -> FloatArray:
-    """Return the means of resamples."""
-    means: FloatArray = rng.choice(np.asarray(values), (_RESAMPLES, len(values))).mean(axis=1)
-    return means
-
-
-def _since(section: Section, other: str) -> float | None:
-    """Return the evaluations / D from which on more targets are solved than by another method."""
-    assert section.focus is not None
-    functions = section.shared
-    ours, theirs = (section.profile(m, functions, restarts=False) for m in (section.focus, other))
-    if ours is None or theirs is None:
-        return None
-    times = np.union1d(ours.times, theirs.times)
-    behind = np.flatnonzero(ours.at(times) <= theirs.at(times))
-    first = 0 if not len(behind) else int(behind[-1]) + 1
-    return float(times[first]) if first < len(times) else None
-
-
-def focus_headline(section: Section) -> str:
-    """Say in a sentence or two how the method in focus did against the others.
+def duels(first: ScoresOfMethod, second: ScoresOfMethod, longest: float) -> tuple[Duel, ...]:
+    """Compare two methods on each problem that both were run on.
 
     Parameters
     ----------
-    section : Section
-        The runs, with a method in focus.
+    first, second : mapping
+        The scores of their runs on each problem.
+    longest : float
+        The longest run, in evaluations / D.
     """
-    tests = focus_tests(section)
-    if not tests:
-        return f"{section.focus} shares no problem with another method."
-    parts = []
-    for outcome, words in (
-        ("better", "is significantly better than"),
-        ("worse", "is significantly worse than"),
-        ("no significant difference", "does not differ significantly from"),
-    ):
-        names = [test.other for test in tests if test.outcome == outcome]
-        if names:
-            parts.append(f"{words} {join_names(names)}")
-    problems = count(max(t.better + t.level + t.worse for t in tests), "problem")
-    better, worse = _span([t.better for t in tests]), _span([t.worse for t in tests])
-    where = f"It is better on {better} of {problems} and worse on {worse}."
-    text = f"{section.focus} {'; it '.join(parts)}. {where}"
-    return f"{text} {_by_how_much(tests[0])}" if len(tests) == 1 else text
+    outcomes = problem_outcomes(first, second)
+    made = []
+    for problem in (p for p in first if p in second):
+        a, b = first[problem], second[problem]
+        unit = "evaluations" if max(*a, *b) <= np.log10(longest) else "error"
+        ratio = _mean_ratio([problem], first, second, longest, unit)
+        assert ratio is not None
+        difference = median(a) - median(b)
+        made.append(Duel(problem, unit, ratio, outcomes.get(problem), difference))
+    return tuple(made)
 
 
-def _span(counts: Sequence[int]) -> str:
-    """Return counts as words: none, 4, or 2 to 5."""
-    low, high = min(counts), max(counts)
-    if high == 0:
-        return "none"
-    return str(low) if low == high else f"{low} to {high}"
+def _mean_ratio(
+    problems: Sequence[ProblemKey], first: ScoresOfMethod, second: ScoresOfMethod, longest: float,
+    unit: str,
+) -> Ratio | None:  # fmt: skip
+    """Return the geometric mean over problems of a ratio of evaluations or errors."""
+    if not problems:
+        return None
+    pairs = [[_logarithms(s[p], longest, unit) for s in (first, second)] for p in problems]
+    differences = np.array([np.mean(a) - np.mean(b) for a, b in pairs])
+    if min(min(len(a), len(b)) for a, b in pairs) >= LEAST_RUNS:
+        rng = np.random.default_rng(1)
+        resampled = np.mean([_resampled(a, rng) - _resampled(b, rng) for a, b in pairs], axis=0)
+    elif len(problems) >= _LEAST_PROBLEMS:
+        rng = np.random.default_rng(1)
+        resampled = rng.choice(differences, (_RESAMPLES, len(problems))).mean(axis=1)
+    else:
+        resampled = np.array([np.nan])
+    ends = np.quantile(resampled, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    value, low, high = (10.0 ** float(x) for x in (differences.mean(), *ends))
+    return Ratio(value, low, high, len(problems))
 
 
-def _by_how_much(test: FocusTest) -> str:
-    return (
-        f"It takes {test.effort:.2g} times the evaluations, or leaves as much of the error "
-        f"({test.low:.2g} to {test.high:.2g})."
-    )
+def _logarithms(scores: Sequence[float], longest: float, unit: str) -> FloatArray:
+    """Return log10 of the evaluations, or of the errors (at least the final target) of runs."""
+    values = np.asarray(scores, np.float64)
+    if unit == "evaluations":
+        return values
+    errors: FloatArray = np.maximum(values - np.log10(longest), 0.0)
+    return errors
 
 
-def focus_table(section: Section) -> Table:
-    """Tabulate the method in focus against each of the others."""
-    records = [vars(test) | {"outcome": test.outcome, "dimension": section.dimension or ""}
-               for test in focus_tests(section)]  # fmt: skip
-    columns: dict[str, Column] = {
-        "against": (METHOD, "other"), "outcome": (TEXT, "outcome"),
-        "better/level/worse": (NUMBER, lambda r: Cell(f"{r['better']}/{r['level']}/{r['worse']}",
-                                                      r["better"])),
-        "effort": (NUMBER, lambda r: Cell(f"{r['effort']:.2g}", r["effort"])),
-        "95 %": (TEXT, lambda r: Cell(f"{r['low']:.2g} to {r['high']:.2g}", r["low"])),
-        "p": (NUMBER, "p_holm", p_value),
-        "ahead since": (NUMBER, lambda r: Cell("–" if r["since"] is None else f"{r['since']:.3g}·D",
-                                               r["since"])),
-    }  # fmt: skip
-    test = "van Elteren’s test of the runs within problems" if has_repetitions(section) else (
-        "Wilcoxon’s test over the problems")  # fmt: skip
-    note = (
-        "Better and worse: problems with a significant difference of the runs; where there are too "
-        "few runs for that, of medians. Effort: ratio of evaluations, or of final errors where "
-        f"unsolved, below 1 is better, with a bootstrap interval. p: {test}, corrected after Holm "
-        "for the other methods. Ahead since: evaluations from which on it has reached more targets."
-    )
-    return Table.from_records(
-        "focus", f"{section.focus} against the others, {section.title}", columns, records, note
-    )
+def _resampled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the means of resamples."""
+    means: FloatArray = rng.choice(values, (_RESAMPLES, len(values))).mean(axis=1)
+    return means

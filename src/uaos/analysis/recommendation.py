@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from uaos.analysis.focus import focus_tests
 from uaos.analysis.sectioning import Section
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter
@@ -136,4 +135,4 @@ def _reason(section: Section, method: str, shares: FloatArray, budget: float) ->
 
 def _not_different(section: Section) -> Sequence[str]:
     """Return the methods that the one in focus does not significantly beat."""
-    return [test.other for test in focus_tests(section) if test.outcome != "better"]
+    return [test.other for test in section.focus_tests if test.outcome != "better"]

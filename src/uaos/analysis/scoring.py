@@ -355,13 +355,13 @@ def better_than_all(runs: Sequence[Runs], leader: str, target: float, tests: int
     return stars(worst * tests)
 
 
-def on_each_problem(
+def problem_outcomes(
     first: Mapping[ProblemKey, Sequence[float]], second: Mapping[ProblemKey, Sequence[float]]
-) -> tuple[int, int, int]:
-    """Return on how many problems the runs of `first` are better, not different, and worse.
+) -> dict[ProblemKey, int]:
+    """Return for each problem whether the runs of `first` are better (-1), worse (1) or neither.
 
     The test is the rank-sum test of the runs' scores, corrected after Holm over the problems.
-    Problems with too few runs for a significant difference are not counted.
+    Problems with too few runs for a significant difference are left out.
     """
     by_sizes: dict[tuple[int, int], list[ProblemKey]] = {}
     for problem, scores in first.items():
@@ -373,9 +373,17 @@ def on_each_problem(
         for problems in by_sizes.values()
     ]
     p, direction = np.concatenate([np.empty((2, 0)), *map(np.array, tests)], axis=1)
-    significant = holm(p) < ALPHA
-    better, worse = (int((significant & side).sum()) for side in (direction < 0, direction > 0))
-    return better, len(p) - better - worse, worse
+    signs = np.where(holm(p) < ALPHA, np.sign(direction), 0).astype(int)
+    tested = [problem for problems in by_sizes.values() for problem in problems]
+    return dict(zip(tested, signs.tolist(), strict=True))
+
+
+def on_each_problem(
+    first: Mapping[ProblemKey, Sequence[float]], second: Mapping[ProblemKey, Sequence[float]]
+) -> tuple[int, int, int]:
+    """Count the problems where the runs of `first` are better, not different, and worse."""
+    signs = list(problem_outcomes(first, second).values())
+    return signs.count(-1), signs.count(0), signs.count(1)
 
 
 def better_than_reference(runs: Runs, target: float, reference: float, tests: int) -> int:

@@ -1,18 +1,20 @@
 """A section of a comparison: runs that are ranked, tested and drawn together."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime, running_times
+from uaos.analysis.focus import FocusTest, focus_tests, has_repetitions
 from uaos.analysis.profiles import Ecdf, area, combined, ecdf, of_times
 from uaos.analysis.results import Results, Runs
 from uaos.analysis.scoring import (
     ALPHA,
     Pairs,
+    ProblemKey,
     Ranking,
     Scores,
     friedman,
@@ -31,7 +33,7 @@ _FEW_PROBLEMS = 50
 
 @dataclass(frozen=True)
 class Standing:
-    """How a method did on some of the functions."""
+    """How a method did on some of the functions; `runs` are those on known optima."""
 
     method: str
     rank: float
@@ -156,6 +158,34 @@ class Section:
     # Tests
 
     @cached_property
+    def run_scores(self) -> dict[str, dict[ProblemKey, list[float]]]:
+        """Return the scores of each method's runs on each problem."""
+        return run_scores(list(self.runs.values()), self.methods)
+
+    @cached_property
+    def has_repetitions(self) -> bool:
+        """Return whether runs are tested: every problem has several of each method."""
+        return has_repetitions(self.run_scores)
+
+    @cached_property
+    def focus_tests(self) -> tuple[FocusTest, ...]:
+        """Return the tests of the method in focus against each of the others; none without one."""
+        if self.focus is None:
+            return ()
+        tests = focus_tests(self.focus, self.run_scores, self.longest)
+        return tuple(replace(t, since=self._ahead_since(self.focus, t.other)) for t in tests)
+
+    def _ahead_since(self, method: str, other: str) -> float | None:
+        """Return the evaluations / D from which on a method has reached more targets."""
+        ours, theirs = (self.profile(m, self.shared, restarts=False) for m in (method, other))
+        if ours is None or theirs is None:
+            return None
+        times = np.union1d(ours.times, theirs.times)
+        behind = np.flatnonzero(ours.at(times) <= theirs.at(times))
+        first = 0 if not len(behind) else int(behind[-1]) + 1
+        return float(times[first]) if first < len(times) else None
+
+    @cached_property
     def scores(self) -> Scores:
         """Return the scores on the problems that every method was run on."""
         return scores(list(self.runs.values()), self.methods)
@@ -191,7 +221,7 @@ class Section:
         """
         if not self.looks_at_each_problem:
             return {}
-        scores = run_scores(list(self.runs.values()), self.methods)
+        scores = self.run_scores
         tests = {(p.first, p.second): on_each_problem(scores[p.first], scores[p.second])
                  for p in self.pairs}  # fmt: skip
         return tests if any(map(sum, tests.values())) else {}
@@ -213,11 +243,16 @@ class Section:
         ranking, count = friedman(part), len(part.problems)
         standings = []
         for method in self.methods:
-            runs = self.runs_of(method, functions)
-            solved, total = sum(r.solved for r in runs), sum(map(len, runs))
+            solved, total = self.solved(self.runs_of(method, functions))
             standings.append(Standing(method, ranking.rank(method), solved, total))
         standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
         return Group(name, functions, count, tuple(standings), pairwise(part))
+
+    def solved(self, runs: Iterable[Runs]) -> tuple[int, int]:
+        """Return how many runs solved their problem, of those on problems with a known optimum."""
+        unknown = self.results.relative
+        judged = [r.on(set(r.problems) - set(unknown)) if unknown else r for r in runs]
+        return sum(r.solved for r in judged), sum(map(len, judged))
 
     # Running times and profiles
 
@@ -296,7 +331,9 @@ class Section:
         if self.focus is None and problems and 2.0 ** (1 - problems) * tests > ALPHA:
             notes.append(
                 f"With {count(problems, 'problem')}, no difference among {methods} methods can be "
-                "significant; more problems are needed."
+                "significant; more problems are needed"
+                + (", or --focus METHOD, which tests by all runs" * self.has_repetitions)
+                + "."
                 + (" The table of pairs has tests on single problems." * bool(self.problem_tests))
             )
         budgets: dict[str, list[str]] = {}
@@ -320,9 +357,8 @@ class Section:
 def relative_note(problems: tuple[str, ...]) -> str:
     """Return what has to be said where optima are not known."""
     return (
-        "Targets are relative to the best value of any run in these stores, which therefore counts "
-        "as solved, in percent of the distance from the median first value, for: "
-        f"{ranges(problems)}."
+        f"Unknown optima: {ranges(problems)}. There, errors count from the best value of all runs, "
+        "in percent of its distance from a typical first value; no run counts as solved."
     )
 
 

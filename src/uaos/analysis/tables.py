@@ -1,19 +1,20 @@
 """The tables of a comparison."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from uaos.analysis.art import TABLE_TARGETS, AverageRunningTime
 from uaos.analysis.findings import pair_outcome, verdict
-from uaos.analysis.focus import focus_table
+from uaos.analysis.focus import Duel, FocusTest, Ratio
 from uaos.analysis.profiles import RESTART_HORIZON
 from uaos.analysis.scoring import ALPHA, Pair, better_than_all, better_than_reference
-from uaos.analysis.sectioning import Section, relative_note
+from uaos.analysis.sectioning import Section
 from uaos.experiments.recorder import FINAL
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Column, Row, Table
-from uaos.text import count, natural_key, number, p_value, ranges
+from uaos.text import count, natural_key, number, p_value, ranges, two_digits
 
 # The problems on which the runs of the first of two methods are better, not different, and worse.
 _ON_PROBLEMS = ("problems_better", "problems_level", "problems_worse")
@@ -21,19 +22,119 @@ _ON_PROBLEMS = ("problems_better", "problems_level", "problems_worse")
 
 def section_tables(section: Section) -> list[Table]:
     """Return the tables of a section in the order in which they are shown."""
-    tables = [focus_table(section)] if section.focus is not None else []
+    tables = []
+    if section.focus_tests:
+        tables.append(focus_table(section))
+        if section.looks_at_each_problem:
+            tables.append(focus_problem_table(section))
     tables += [overview_table(section), art_table(section)]
     if section.looks_at_each_problem:
         tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:
         if len(section.groups) > 1:
             tables.append(group_table(section))
-        tables += [pair_table(section), rank_table(section)]
+        if section.focus is None:
+            tables.append(pair_table(section))
+        tables.append(rank_table(section))
     answer = verdict(section)
     if answer.tests:
         title = f"Against uniform choice, {section.title}"
         tables.append(against_table(section, "adapting", title, answer.tests, answer.note))
     return tables
+
+
+def focus_table(section: Section) -> Table:
+    """Tabulate the method in focus against each of the others."""
+    records = [_focus_record(test, section) for test in section.focus_tests]
+    columns: dict[str, Column] = {
+        "against": (METHOD, "other"), "outcome": (TEXT, "outcome"),
+        "better/level/worse": (NUMBER, lambda r: Cell(f"{r['better']}/{r['level']}/{r['worse']}",
+                                                      r["better"])),
+        "evaluations ×": (NUMBER, lambda r: _ratio_cell(r["evaluations"])),
+        "error ×": (NUMBER, lambda r: _ratio_cell(r["error"])),
+        "p": (NUMBER, "p_holm", p_value),
+        "ahead since": (NUMBER, lambda r: Cell("–" if r["since"] is None else f"{r['since']:.3g}·D",
+                                               r["since"])),
+    }  # fmt: skip
+    note = (
+        "Better, level, worse: problems with a significant difference of the runs; where there are "
+        "too few runs for that, of medians. Evaluations ×: ratio of the evaluations on the "
+        "problems on which all runs of both reached 1e-8; error ×: ratio of the final errors on "
+        "the others; geometric means, below 1 is better, with an interval that covers 95 % "
+        "(bootstrap). "
+        f"p: {focus_test_name(section)}, corrected after Holm for the other methods. Ahead since: "
+        "evaluations from which on it has reached more targets."
+    )
+    table = Table.from_records(
+        "focus", f"{section.focus} against the others, {section.title}", columns, records, note
+    )
+    return replace(table, records=tuple(_plain_ratios(record) for record in records))
+
+
+def focus_test_name(section: Section) -> str:
+    """Return the test behind the statements on the method in focus."""
+    if section.has_repetitions:
+        return "van Elteren’s test of the runs within problems"
+    return "Wilcoxon’s test over the problems"
+
+
+def _focus_record(test: FocusTest, section: Section) -> dict[str, Any]:
+    record = {k: v for k, v in vars(test).items() if k != "duels"}
+    return record | {"outcome": test.outcome, "dimension": section.dimension or ""}
+
+
+def _plain_ratios(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the numbers of its ratios in columns of their own."""
+    plain = {k: v for k, v in record.items() if k not in ("evaluations", "error")}
+    for name in ("evaluations", "error"):
+        ratio = record[name]
+        for part in ("value", "low", "high", "problems"):
+            plain[f"{name}_{part}"] = "" if ratio is None else getattr(ratio, part)
+    return plain
+
+
+def _ratio_cell(ratio: Ratio | None) -> Cell:
+    if ratio is None:
+        return Cell("–", np.nan)
+    interval = (
+        f"({two_digits(ratio.low)} to {two_digits(ratio.high)})" if ratio.has_interval else ""
+    )
+    return Cell(two_digits(ratio.value), ratio.value, minor=interval)
+
+
+def focus_problem_table(section: Section) -> Table:
+    """Tabulate the method in focus against each of the others, problem by problem."""
+    tests = section.focus_tests
+    each = {test.other: {duel.problem: duel for duel in test.duels} for test in tests}
+    problems = list(dict.fromkeys(p for duels_of in each.values() for p in duels_of))
+    problems.sort(key=lambda p: (natural_key(p[0]), p[1], natural_key(p[2])))
+    rows = [
+        [Cell(problem[2]), *(_duel_cell(each[test.other].get(problem)) for test in tests)]
+        for problem in problems
+    ]
+    records = [
+        {"problem": duel.problem[2], "method": test.method, "other": test.other,
+         "unit": duel.unit, "ratio": duel.ratio.value, "low": duel.ratio.low,
+         "high": duel.ratio.high, "outcome": "" if duel.outcome is None else duel.outcome}
+        for test in tests for duel in test.duels
+    ]  # fmt: skip
+    return Table.of(
+        "focus-problems", f"{section.focus} against the others, problem by problem, "
+        f"{section.title}", {"problem": TEXT, **{test.other: NUMBER for test in tests}}, rows,
+        records,
+        note="Ratio of evaluations (ev.) if all runs of both reached 1e-8, otherwise of "
+        "final errors; below 1 is better. Bold ✓: significantly better; ✗: significantly worse "
+        "(rank-sum test of the runs, corrected after Holm over the problems).",
+    )  # fmt: skip
+
+
+def _duel_cell(duel: Duel | None) -> Cell:
+    if duel is None:
+        return Cell("–", np.nan)
+    unit = " ev." if duel.unit == "evaluations" else ""
+    sign = {-1: " ✓", 1: " ✗"}.get(duel.outcome or 0, "")
+    text = f"{two_digits(duel.ratio.value)}{unit}{sign}"
+    return Cell(text, duel.ratio.value, bold=duel.outcome == -1)
 
 
 def overview_table(section: Section) -> Table:
@@ -78,7 +179,8 @@ def overview_table(section: Section) -> Table:
 
 
 def _relative(section: Section) -> str:
-    return relative_note(section.results.relative) if section.results.relative else ""
+    unknown = section.results.relative
+    return f"Errors on {ranges(unknown)} are relative: their optima are unknown." if unknown else ""
 
 
 def art_table(section: Section) -> Table:
@@ -121,7 +223,8 @@ def _function_rows(section: Section, function: str) -> list[Row]:
             below = cell.ratio < 1 and better_than_reference(r, cell.target, cell.reference, tests)
             signs += [("↓", int(below))] if below else []
             cells.append(_art_cell(cell, tuple(signs), method in best[i]))
-        solved = Cell(f"{r.solved}/{len(r)}", r.solved / len(r))
+        count, judged = section.solved([r])
+        solved = Cell(f"{count}/{judged}", count / judged) if judged else Cell("–", np.nan)
         row = (Cell(function), Cell(method, method), *cells, solved)
         rows.append(Row(row, "", {**where, "method": method}))
     return rows
@@ -243,7 +346,8 @@ def group_table(section: Section) -> Table:
             Cell(group.name), Cell(", ".join(leaders)),
             Cell(second.method, second.method) if second else Cell("–"),
             Cell(str(group.problems), float(group.problems)),
-            *(Cell(f"{s.solved}/{s.runs}", s.share) if s else Cell("–") for s in (first, second)),
+            *(Cell(f"{s.solved}/{s.runs}", s.share) if s and s.runs else Cell("–")
+              for s in (first, second)),
             test,
         ])  # fmt: skip
     records = []
@@ -312,24 +416,37 @@ def _on_problems(section: Section, pair: Pair) -> dict[str, int]:
 
 
 def rank_table(section: Section) -> Table:
-    """Tabulate mean ranks, and which methods differ significantly from the best."""
-    ranking, best = section.ranking, section.ranking.order[0]
+    """Tabulate mean ranks, and which methods differ significantly from the best, or the focus."""
+    ranking, compared = section.ranking, section.focus or section.ranking.order[0]
+    where = "the best" if section.focus is None else section.focus
     records = [
         {"method": method, "dimension": section.dimension or "", "mean_rank": ranking.rank(method),
-         "against_best": "" if method == best else pair_outcome(section.pairs.pair(method, best))}
+         "against_best" if section.focus is None else "against_focus":
+         "" if method == compared else _outcome_against(section, method, compared)}
         for method in ranking.order
     ]  # fmt: skip
-    note = f"Against the best: Wilcoxon’s test, corrected after Holm, α = {ALPHA:g}."
+    name = "Wilcoxon’s test" if section.focus is None else focus_test_name(section)
+    note = f"Against {where}: {name}, corrected after Holm, α = {ALPHA:g}."
     if np.isfinite(ranking.p):
         note = (
             f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
             f"{count(ranking.problems, 'problem')}. {note}"
         )
+    key = "against_best" if section.focus is None else "against_focus"
     columns: dict[str, Column] = {
         "method": (METHOD, "method"), "mean rank": (NUMBER, "mean_rank", number),
-        "against the best": (TEXT, "against_best"),
+        f"against {where}": (TEXT, key),
     }  # fmt: skip
     return Table.from_records("ranks", f"Mean ranks, {section.title}", columns, records, note)
+
+
+def _outcome_against(section: Section, method: str, compared: str) -> str:
+    """Return how a method did against the best, or against the method in focus."""
+    if section.focus is None:
+        return pair_outcome(section.pairs.pair(method, compared))
+    test = next((t for t in section.focus_tests if t.other == method), None)
+    opposite = {"better": "worse", "worse": "better"}
+    return "" if test is None else opposite.get(test.outcome, test.outcome)
 
 
 def against_table(

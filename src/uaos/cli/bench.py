@@ -244,7 +244,7 @@ def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | Problem
     if unknown := sum(p.optimum is None or math.isnan(p.optimum) for p in problems):
         console.print(Text(
             f"The optimum of {count(unknown, 'problem')} is unknown, so their runs cannot count as "
-            "solved; uaos compare uses the best value of all runs instead", style="dim",
+            "solved; uaos compare ranks them by the best value of all runs", style="dim",
         ))  # fmt: skip
 
 

@@ -9,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.optimizers.catalogue import GROUPS, configuration, expanded
+from uaos.optimizers.catalogue import GROUPS, cited, configuration, expanded
 from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, Configuration
 from uaos.params import parameters
+from uaos.selection import bibliography
 from uaos.selection.bibliography import short
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.descriptions import PLURALS, QUESTIONS, describe, parameter_row
@@ -29,10 +30,15 @@ def methods_command(
         "all).")] = None,
     components: Annotated[bool, typer.Option(
         "--components", help="List the components and their parameters.")] = False,
+    bibtex: Annotated[bool, typer.Option(
+        "--bibtex", help="Print BibTeX entries of what to cite.")] = False,
 ) -> None:
     # fmt: on
     """Show all methods, the recipe of one, or the components to compose your own."""
-    if components:
+    if bibtex:
+        entries = map(configuration, expanded([name or "all"]))
+        typer.echo(bibliography.bibtex(cited(entries)), nl=False)
+    elif components:
         console.print(_families())
     elif name is None or name in GROUPS:
         console.print(_catalogue(expanded([name or "all"])))

@@ -14,7 +14,7 @@ from typing import Any
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import FOR_ANY_RUN, Configuration
-from uaos.optimizers.registry import optimizer_classes
+from uaos.optimizers.registry import optimizer_class, optimizer_classes
 from uaos.selection.method import Method
 
 #: The name of the default method.
@@ -139,6 +139,17 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
         "--import FILE.py registers custom ones)"
     )
     raise UnknownName("method", name, methods(), hint=hint)
+
+
+def cited(configurations: Iterable[Configuration]) -> list[str]:
+    """Return the references of configurations, and of the optimizers that they run with."""
+    references = []
+    for entry in configurations:
+        members = [m.configuration for m in getattr(entry.settings, "members", None) or ()
+                   if hasattr(m, "configuration")]  # fmt: skip
+        for part in (entry, *members):
+            references += [part.reference, optimizer_class(part.optimizer).reference]
+    return references
 
 
 def as_configuration(method: ConfigurationLike) -> Configuration:

@@ -32,6 +32,7 @@ from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
+from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState
 
 #: Restarts of NBIPOP: the better regime gets BUDGET_RATIO times the evaluations of the other, and a
@@ -442,7 +443,7 @@ class CMAES(Optimizer):
     name: ClassVar[str] = "CMA-ES"
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
     settings_class: ClassVar[type[OptimizerSettings]] = CMASettings
-    reference: ClassVar[str] = "Hansen 2016; Loshchilov, Schoenauer & Sebag 2012"
+    reference: ClassVar[str] = f"{bib.HANSEN_2016}; {bib.LOSHCHILOV_2012}"
     state_names: ClassVar[tuple[str, ...]] = (
         "popsize", "mean", "sigma", "condition", "ended_by", "_width",
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",

@@ -11,6 +11,7 @@ from uaos.optimizers.base import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer
+from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
 # The improvement that an interval should bring, as a share of the range of values on the line.
@@ -310,7 +311,7 @@ class CoordinateSearch(RestartingSearch):
 
     name: ClassVar[str] = "STEP"
     settings_class: ClassVar[type[OptimizerSettings]] = CoordinateSettings
-    reference: ClassVar[str] = "Swarzberg, Seront & Bersini 1994"
+    reference: ClassVar[str] = bib.SWARZBERG_1994
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_sweep", "_separable", "_lines", "_known_x",
         "_known_y", "_counts", "_line_state", "_forecast", "_index", "_at", "_mixing", "_swept_f",

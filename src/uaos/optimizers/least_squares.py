@@ -10,6 +10,7 @@ from uaos.optimizers.base import register
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
 # Differences, as a share of a coordinate, or of this share of the scale if that is more.
@@ -81,7 +82,7 @@ class LM(RestartingSearch):
 
     name: ClassVar[str] = "LM"
     settings_class: ClassVar[type[OptimizerSettings]] = LeastSquaresSettings
-    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    reference: ClassVar[str] = bib.NOCEDAL_2006
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_residuals", "_jacobian", "_damping", "_growth", "_offsets",

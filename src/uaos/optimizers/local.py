@@ -12,6 +12,7 @@ from uaos.optimizers.limited import LimitedModel
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
+from uaos.selection import bibliography as bib
 
 #: Above this dimension the model has a limited memory: decompositions of a matrix take too long.
 LIMITED = 320
@@ -300,7 +301,7 @@ class LocalSearch(RestartingSearch):
 
     name: ClassVar[str] = "BFGS"
     settings_class: ClassVar[type[OptimizerSettings]] = LocalSettings
-    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    reference: ClassVar[str] = bib.NOCEDAL_2006
     columns: ClassVar[tuple[str, ...]] = ("gradient", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_first_step", "_gradient", "_hessian",

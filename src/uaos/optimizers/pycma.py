@@ -18,6 +18,7 @@ from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
 from uaos.problems.space import Box
+from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState, State
 
 # pycma draws from NumPy's global generator, which all threads of a process share.
@@ -90,10 +91,7 @@ class PyCMA(Optimizer):
 
     name: ClassVar[str] = "BIPOP-CMA-ES"
     settings_class: ClassVar[type[OptimizerSettings]] = PyCMASettings
-    reference: ClassVar[str] = (
-        "Hansen, N. (2009). Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed. "
-        "GECCO 2009 Companion, 2389-2396."
-    )
+    reference: ClassVar[str] = bib.HANSEN_2009
 
     settings: PyCMASettings
 

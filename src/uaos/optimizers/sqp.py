@@ -10,6 +10,7 @@ from uaos.optimizers.base import register
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences, as a share of the scale, and the least ones, as a share of the coordinate.
@@ -106,7 +107,7 @@ class SQP(RestartingSearch):
 
     name: ClassVar[str] = "SQP"
     settings_class: ClassVar[type[OptimizerSettings]] = SQPSettings
-    reference: ClassVar[str] = "Nocedal & Wright 2006"
+    reference: ClassVar[str] = bib.NOCEDAL_2006
     handles: ClassVar[tuple[str, ...]] = ("constraints",)
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (

@@ -22,6 +22,7 @@ from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
 from uaos.problems.space import CATEGORY
 from uaos.problems.variables import Space
+from uaos.selection import bibliography as bib
 
 # The most points of a model, and of a fit of its lengths.
 _MOST, _MOST_FITTED = 400, 200
@@ -283,7 +284,7 @@ class SurrogateSearch(Optimizer):
     """
 
     name: ClassVar[str] = "GP"
-    reference: ClassVar[str] = "Jones, Schonlau & Welch (1998)"
+    reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = ("_points", "_values", "_excess", "_fit")
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings

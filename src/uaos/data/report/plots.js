@@ -2,7 +2,7 @@
 let data = null;
 const state = { restarts: "again", hidden: new Set() };
 const BRIEF = { l: 48, r: 16, t: 10, b: 48 };
-const painters = { profile, course, survival, choice, number };
+const painters = { profile, convergence, course, survival, choice, number };
 
 const withMouse = () => matchMedia("(pointer: fine)").matches;
 
@@ -107,16 +107,17 @@ function profile(place) {
       hovertemplate: hover,
     });
   }
-  section.methods.forEach((name, i) => {
+  inFocus(section.methods).forEach(([name, i]) => {
     const line = panel.lines[i];
     if (!line || state.hidden.has(name)) return;
     const index = data.methods.findIndex((m) => m.name === name);
     const { symbol, dash } = data.methods[index], tone = color(`m${index}`);
+    const wide = name === data.focus ? 1.8 : 1;
     const stop = kind === "raw" ? Math.min(line.end, end) : end;
     const curve = steps(line[kind], section, stop, !small);
     traces.push({
       ...curve, name, mode: small || brief ? "lines" : "lines+markers", hovertemplate: hover,
-      line: { color: tone, width: small ? 1.5 : 2, shape: "hv", dash },
+      line: { color: tone, width: (small ? 1.5 : 2) * wide, shape: "hv", dash },
       marker: { color: tone, symbol, size: 7, maxdisplayed: 7 },
     });
     // The share that has been reached when the budget is spent.
@@ -146,6 +147,63 @@ function profile(place) {
     layout.font.size = 10;
   }
   if (brief) layout.margin = BRIEF;
+  return { traces, layout };
+}
+
+// Methods with their places; the one in focus is drawn last, above the others.
+function inFocus(methods) {
+  return methods.map((name, i) => [name, i]).sort((a, b) => (a[0] === data.focus) - (b[0] === data.focus));
+}
+
+// The median error over time, and the band of the middle half of the runs
+
+function convergence(place) {
+  const section = data.sections[place.dataset.section];
+  const { decade, panels } = section.convergence, panel = panels[place.dataset.panel];
+  const small = Boolean(place.dataset.small), traces = [];
+  let end = 10, low = 0, high = 0;
+  inFocus(section.methods).forEach(([name, i]) => {
+    const line = panel.lines[i];
+    if (!line || state.hidden.has(name)) return;
+    const index = data.methods.findIndex((m) => m.name === name);
+    const tone = color(`m${index}`), { dash } = data.methods[index];
+    const x = line.median.map((_, k) => 10 ** (k / decade));
+    const errors = (values) => values.map((v) => (v === null ? null : 10 ** v));
+    const known = [...line.median, ...(line.low || []), ...(line.high || [])].filter((v) => v !== null);
+    end = Math.max(end, x[x.length - 1]);
+    low = Math.min(low, ...known);
+    high = Math.max(high, ...known);
+    const common = { x, mode: "lines", legendgroup: name };
+    if (line.low) {
+      // A band has no gaps: it begins where both of its ends are known.
+      const begin = line.high.findIndex((v) => v !== null);
+      const band = { ...common, x: x.slice(begin), line: { width: 0, shape: "hv" }, hoverinfo: "skip" };
+      if (begin >= 0) traces.push(
+        { ...band, y: errors(line.high).slice(begin) },
+        { ...band, y: errors(line.low).slice(begin), fill: "tonexty", fillcolor: `${tone.trim()}30` });
+    }
+    traces.push({
+      ...common, y: errors(line.median), name, hovertemplate: "%{y:.2g}",
+      line: { color: tone, width: (small ? 1.5 : 2) * (name === data.focus ? 1.8 : 1), shape: "hv", dash },
+    });
+  });
+  const top = Math.log10(end), span = high - low;
+  const layout = frame({
+    xaxis: {
+      type: "log", range: [0, top], dtick: Math.max(1, Math.ceil(top / (small ? 3 : 8))), exponentformat: "power",
+      title: small ? undefined : { text: section.x, standoff: 8 }, hoverformat: ".3s",
+    },
+    yaxis: {
+      type: "log", range: [low - 0.04 * span, high + 0.04 * span], exponentformat: "power",
+      dtick: Math.max(1, Math.ceil(span / (small ? 3 : 8))),
+      title: small ? undefined : { text: "median error", standoff: 8 },
+    },
+    hovermode: "x unified",
+  });
+  if (small) {
+    layout.margin = { l: 40, r: 14, t: 6, b: 20 };
+    layout.font.size = 10;
+  }
   return { traces, layout };
 }
 

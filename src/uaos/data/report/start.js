@@ -29,7 +29,7 @@ function toggle(name) {
       key.setAttribute("aria-pressed", String(!state.hidden.has(name)));
     }
   }
-  repaint((place) => place.dataset.plot === "profile");
+  repaint((place) => ["profile", "convergence"].includes(place.dataset.plot));
 }
 
 function startEnlarging() {
@@ -38,11 +38,12 @@ function startEnlarging() {
   let at = 0;
   function show(index) {
     at = (index + buttons.length) % buttons.length;
-    const { enlarge, section } = buttons[at].dataset;
-    Object.assign(place.dataset, { plot: "profile", panel: enlarge, section });
-    const title = data.sections[section].panels[enlarge].title;
+    const { enlarge, section, kind } = buttons[at].dataset;
+    Object.assign(place.dataset, { plot: kind, panel: enlarge, section });
+    const shown = data.sections[section], isProfile = kind === "profile";
+    const { title } = (isProfile ? shown : shown.convergence).panels[enlarge];
     document.getElementById("enlarged-title").textContent = title;
-    place.dataset.label = `Runtime profiles, ${title}`;
+    place.dataset.label = `${isProfile ? "Runtime profiles" : "Convergence"}, ${title}`;
     if (!dialog.open) dialog.showModal();
     paint(place);
   }
@@ -103,6 +104,7 @@ const uaosReport = (async () => {
     startProfiles();
     startEnlarging();
     startCourses();
+    startDuels();
     startChoices();
     await loadPlotly();
     startPlots();

@@ -1,13 +1,15 @@
-"""The median error over the course of the runs, on each function."""
+"""The median error over the course of the runs on each function, with a band of quartiles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uaos.analysis.focus import LEAST_RUNS
 from uaos.analysis.results import Runs
 from uaos.analysis.sectioning import Section
+from uaos.arrays import FloatArray
 from uaos.experiments.recorder import TARGETS
 from uaos.reporting.canvas import decades, handle, small_multiples
 from uaos.reporting.figures import SECTION, Figure
@@ -18,43 +20,95 @@ from uaos.reporting.style import Axes, Drawing, Style
 _POINTS = 60
 
 
-@dataclass(frozen=True)
-class Convergence:
-    """Curves by function and method: evaluations / D, and the median error from there on.
+# Points of a curve in a decade in the report.
+_REPORT_POINTS = 12
 
-    `methods` are all methods of the results, in the order of their colors.
+
+class Course(NamedTuple):
+    """Errors of runs over time, known as the smallest target reached; NaN before the first.
+
+    Attributes
+    ----------
+    times : ndarray
+        Evaluations / D, up to the budget.
+    median, low, high : ndarray
+        The median and the quartiles of the errors reached by then.
     """
 
-    curves: dict[str, dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]]
+    times: FloatArray
+    median: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Courses by function and method.
+
+    `methods` are all methods of the results, in the order of their colors; bands are drawn where
+    all methods have several runs.
+    """
+
+    curves: dict[str, dict[str, Course]]
     titles: tuple[str, ...]
     methods: tuple[str, ...]
     shown: tuple[str, ...]
     section: str
+    banded: bool = True
 
 
-def data(section: Section, methods: Sequence[str] | None = None) -> Convergence:
-    """Return the median error of each method's runs on each function."""
+def data(section: Section, methods: Sequence[str] | None = None, bands: bool = True) -> Convergence:
+    """Return the errors of each method's runs on each function over time."""
     shown = chosen_methods(section, methods)
     curves = {
-        f: {m: median_course(section.runs[m, f]) for m in shown if (m, f) in section.runs}
+        f: {m: course_of(section.runs[m, f]) for m in shown if (m, f) in section.runs}
         for f in section.functions
     }
     drawn = {f: lines for f, lines in curves.items() if lines}
     titles = tuple(section.function_title(f) for f in drawn)
-    return Convergence(drawn, titles, section.methods, shown, section.title)
+    several = all(len(section.runs[m, f]) >= LEAST_RUNS for f in drawn for m in drawn[f])
+    return Convergence(drawn, titles, section.methods, shown, section.title, bands and several)
 
 
-def median_course(runs: Runs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return evaluations / D up to the budget, and the median of the errors reached by then.
-
-    An error is known as the smallest target that was reached; NaN if most runs reached none.
-    """
+def course_of(runs: Runs) -> Course:
+    """Return the course of the errors of runs."""
     end = float(runs.budgets.max())
     times = np.geomspace(1, end, int(_POINTS * np.log10(max(end, 10))) + 1)
     reached = [np.searchsorted(hits[hits > 0], times, "right") for hits in runs.hits]
     levels = np.append(np.inf, np.log10(TARGETS))[np.array(reached)]
-    middle = np.median(levels, axis=0)
-    return times / runs.dimension, 10 ** np.where(np.isinf(middle), np.nan, middle)
+    # A run that has reached no target has an infinite error, between which there is no middle.
+    quartiles = np.quantile(levels, [0.5, 0.25, 0.75], axis=0, method="lower")
+    quartiles[0] = np.median(levels, axis=0)
+    known = 10 ** np.where(np.isinf(quartiles), np.nan, quartiles)
+    return Course(times / runs.dimension, *known)
+
+
+def convergence_interactive(convergence: Convergence) -> dict[str, object]:
+    """Return the panels as the report's script reads them: log10 of errors on a grid of times."""
+    panels: dict[str, object] = {}
+    for (function, courses), title in zip(
+        convergence.curves.items(), convergence.titles, strict=True
+    ):
+        lines = [
+            _on_grid(courses[m], convergence.banded) if m in courses else None
+            for m in convergence.methods
+        ]
+        panels[function] = {"title": f"{title}, {convergence.section}", "lines": lines}
+    return {"decade": _REPORT_POINTS, "panels": panels}
+
+
+def _on_grid(course: Course, banded: bool) -> dict[str, list[float | None]]:
+    """Return the median, and the band if there is one, at powers of ten of evaluations / D."""
+    last = int(np.floor(_REPORT_POINTS * np.log10(max(course.times[-1], 1.0)) + 1e-9))
+    grid = 10.0 ** (np.arange(last + 1) / _REPORT_POINTS)
+    places = np.searchsorted(course.times, grid * (1 + 1e-9), "right") - 1
+
+    def values(errors: FloatArray) -> list[float | None]:
+        logarithms = np.log10(errors[places])
+        return [None if np.isnan(v) else round(float(v), 2) for v in logarithms]
+
+    names = ("median", "low", "high") if banded else ("median",)
+    return {name: values(getattr(course, name)) for name in names}
 
 
 def draw(convergence: Convergence, style: Style) -> Drawing:
@@ -63,11 +117,16 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
     columns = 3 if width > 5 and len(convergence.curves) > 2 else 2
     styles = style.line_styles(convergence.methods)
     panels = list(convergence.curves.values())
-    end = max(float(x[-1]) for panel in panels for x, _ in panel.values())
+    end = max(float(course.times[-1]) for panel in panels for course in panel.values())
 
     def panel(i: int, axes: Axes) -> None:
-        for method, (x, y) in panels[i].items():
-            line = styles[method]
+        for method, course in panels[i].items():
+            line, x, y = styles[method], course.times, course.median
+            if convergence.banded:
+                axes.fill_between(
+                    x, course.low, course.high, step="post", color=line.color, alpha=0.15,
+                    linewidth=0, label="_band",
+                )  # fmt: skip
             # Markers of different methods are offset along the curve.
             offset = (convergence.shown.index(method) + 0.5) / len(convergence.shown)
             axes.plot(
@@ -83,12 +142,17 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
 
     return small_multiples(
         style, width, columns, 0.66, convergence.titles, panel,
-        (f"{X_LABEL}, {convergence.section}", "median error", "error"),
+        (f"{X_LABEL}, {convergence.section}", _label(convergence), "error"),
         [handle(method, styles[method]) for method in convergence.shown],
     )  # fmt: skip
 
 
+def _label(convergence: Convergence) -> str:
+    return "median error, and its quartiles" if convergence.banded else "median error"
+
+
 CONVERGENCE = Figure(
-    "convergence", "median error over time on each function", SECTION, data, draw,
-    options=("dim", "methods", "order"),
+    "convergence", "median error over time on each function, with bands of the middle half",
+    SECTION, data, draw, options=("dim", "methods", "order"), in_report="convergence",
+    interactive=convergence_interactive,
 )  # fmt: skip

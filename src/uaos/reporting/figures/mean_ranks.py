@@ -40,8 +40,18 @@ def data(section: Section, methods: Sequence[str] | None = None) -> Ranks:
     if not table.problems:
         raise Missing(f"ranks need a problem that all of {', '.join(shown)} were run on")
     ranking = friedman(table)
-    groups = indistinct_groups(ranking, pairwise(table))
+    if section.focus in shown:
+        groups = _level_with_focus(section, ranking)
+    else:
+        groups = indistinct_groups(ranking, pairwise(table))
     return Ranks(ranking, tuple(groups), section.methods, section.title)
+
+
+def _level_with_focus(section: Section, ranking: Ranking) -> list[tuple[str, ...]]:
+    """Return the method in focus with those that do not differ significantly from it."""
+    level = {t.other for t in section.focus_tests if t.outcome not in ("better", "worse")}
+    group = tuple(m for m in ranking.order if m in level or m == section.focus)
+    return [group] if len(group) > 1 else []
 
 
 def draw(ranks: Ranks, style: Style) -> Drawing:
@@ -122,6 +132,6 @@ FIGURE = Figure(
     draw, options=("dim", "methods", "order"), in_report="overview",
     caption="Mean ranks over the problems; 1 is best. On a problem, the earlier hit of the final "
     "target 10⁻⁸ is better, otherwise the smaller error. A bar joins methods, its dots, that do "
-    "not differ significantly (Wilcoxon’s test over the problems, corrected after Holm), the test "
-    "that all statements of this report rest on.",
+    "not differ significantly: from each other by Wilcoxon’s test over the problems, corrected "
+    "after Holm; in a report about one method, from that one by the test of the first table.",
 )  # fmt: skip

@@ -131,7 +131,7 @@ def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
 
 def other_figures(place: str, section: Section, colors: Colors) -> Markup:
     """Return images of the figures that belong to a part of the report and only have these."""
-    style, parts = Style(order=colors.order), []
+    style, parts = Style("page", order=colors.order), []
     for kind in figures().values():
         if kind.in_report == place and kind.interactive is None:
             still = image(kind.draw(kind.data(section), style), f"{kind.help}, {section.title}")

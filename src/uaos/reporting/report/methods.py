@@ -1,14 +1,15 @@
 """The recipe of a method: its components with their equations, its operators, its settings."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from uaos.errors import UaosError
 from uaos.files import toml_text
 from uaos.markup import Markup, joined, tag
+from uaos.optimizers.catalogue import cited
 from uaos.optimizers.configuration import Configuration
 from uaos.params import parameters
 from uaos.reporting.report.elements import Colors, code
-from uaos.selection.bibliography import short
+from uaos.selection.bibliography import bibtex, short
 from uaos.selection.components import FAMILIES
 from uaos.selection.descriptions import QUESTIONS, SYMBOLS, describe
 from uaos.table import TEXT, Table
@@ -40,6 +41,18 @@ def method_recipe(
         parts.append(tag("p", f"Optimizer: {entry.optimizer}. {values}".strip()))
     parts.append(_file(entry.to_toml()))
     return _folded(name, _summary(entry), joined(parts), colors, opened)
+
+
+def citations(configurations: Iterable[Mapping[str, object]]) -> Markup:
+    """Return BibTeX entries of all methods, folded."""
+    references: list[str] = []
+    for stored in configurations:
+        try:
+            references += cited([Configuration.from_dict(stored)])
+        except UaosError:  # made of parts that are not known here
+            references.append(str(stored.get("reference", "")))
+    summary = tag("summary", "What to cite (BibTeX)")
+    return tag("details", summary, code(bibtex(references)), class_="file screen")
 
 
 def symbols() -> Markup:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from uaos.analysis.findings import headline, verdict
+from uaos.analysis.findings import focus_sentences, headline, verdict
 from uaos.analysis.sectioning import Section
 from uaos.analysis.tables import against_table
 from uaos.markup import Markup, joined, tag
+from uaos.reporting.report.duels import duel_section
 from uaos.reporting.report.elements import Colors, other_figures, plot_place, shown
 from uaos.reporting.sources import Course, Experiment, Sources
 from uaos.runs.picture import PALETTE
@@ -19,6 +20,12 @@ _ABOUT = (
     "methods, and others, on the same problems."
 )
 
+_PROFILES = (
+    "Each problem has 51 targets, errors from 1e2 to 1e-8. A line shows how many of them a method "
+    "has reached after so many evaluations: higher and further left is better. A cross marks the "
+    "end of the runs; beyond it, unsolved runs are continued by simulated restarts."
+)
+
 
 def overview_section(
     section: Section, tables: Mapping[str, Table], colors: Colors, courses: Sequence[Course],
@@ -26,13 +33,18 @@ def overview_section(
 ) -> Markup:  # fmt: skip
     """Return one section in words, figures and tables; the first one has `remarks`."""
     answer = verdict(section).headline.removeprefix("Does adapting pay? ")
-    parts: list[object] = [tag("p", _ABOUT, class_="about")] if remarks is not None else []
-    parts += [
-        tag("p", colors.in_text(typeset(headline(section))), class_="lead"),
+    lead, detail = headline(section), ""
+    if section.focus_tests:
+        lead, detail = focus_sentences(section)
+    parts: list[object] = [
+        tag("p", colors.in_text(typeset(lead)), class_="lead"),
+        tag("p", colors.in_text(typeset(detail)), class_="detail") if detail else "",
         first_figures(section, courses, colors),
+        tag("p", _ABOUT, class_="about") if remarks is not None else "",
         remarks or "",
-        *([shown(tables["focus"], colors)] if "focus" in tables else []),
+        *(shown(tables[name], colors) for name in ("focus", "focus-problems") if name in tables),
         shown(tables["overview"], colors),
+        duel_section(section),
     ]
     if "ranks" in tables:
         parts += [tag("h3", f"Mean ranks over {count(section.ranking.problems, 'problem')}"),
@@ -45,7 +57,7 @@ def overview_section(
               tag("p", colors.in_text(typeset(answer)), class_="answer")]  # fmt: skip
     if "adapting" in tables:
         parts.append(shown(tables["adapting"], colors, titled=False))
-    for winner in winners:
+    for winner in winners if section.focus is None else ():
         parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
     # The second is not printed: of many methods it would take pages.
     for name, title, look in (("values", "Each problem", None),
@@ -76,10 +88,10 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
     if section.shared and len(section.methods) > 1:
         has_reference = section.reference_profile(section.shared) is not None
         best = section.reference if has_reference else None
-        dashed = f"; the dashed line is {best.name}, {best.about}" if best else ""
+        dashed = f" The dashed line is {best.name}, {best.about}." if best else ""
         parts.append(_brief(
-            "profile", "Share of (function, target) pairs reached", "#profiles",
-            f"Over evaluations / dimension. Crosses mark the budget{dashed}.",
+            "profile", "Share of the targets reached", "#profiles",
+            typeset(f"{_PROFILES}{dashed}"),
             map(colors.name, section.methods), section=section.key, panel="all",
         ))  # fmt: skip
     here = [c for c in courses if section.dimension in (None, c.dimension)]
@@ -92,7 +104,8 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
         ]
         parts.append(_brief(
             "course", f"What {first.method} used on {first.function}", "#operators",
-            f"Above: share of the evaluations. Below: the best {what} so far.", keys,
+            f"Above: the share of the evaluations that each operator made. Below: the best {what} "
+            "so far.", keys,
             run=str(courses.index(first)),
         ))  # fmt: skip
     return tag("div", *parts, class_="first-figures screen") if parts else Markup("")
@@ -100,9 +113,8 @@ def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -
 
 def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object], **data: str
            ) -> Markup:  # fmt: skip
-    head = tag("a", title, href=link, class_="title")
-    said = joined([caption, tag("span", *keys, class_="keys")])
-    return plot_place(kind, before=head, caption=said, brief="1", label=title, **data)
+    head = joined([tag("a", title, href=link, class_="title"), tag("span", *keys, class_="keys")])
+    return plot_place(kind, before=head, caption=caption, brief="1", label=title, **data)
 
 
 # What was run

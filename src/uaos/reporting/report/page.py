@@ -18,8 +18,9 @@ from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.files import MARK
 from uaos.markup import Markup, escaped, joined, tag
+from uaos.reporting.report.duels import duel_data
 from uaos.reporting.report.elements import Colors, shown
-from uaos.reporting.report.methods import method_recipe, symbols
+from uaos.reporting.report.methods import citations, method_recipe, symbols
 from uaos.reporting.report.operators import (
     changing_runs,
     course_data,
@@ -27,7 +28,13 @@ from uaos.reporting.report.operators import (
     use_table,
 )
 from uaos.reporting.report.overview import data_summary, notes, overview_section, report_title
-from uaos.reporting.report.profiles import profile_data, profile_section, running_time_section
+from uaos.reporting.report.profiles import (
+    convergence_data,
+    convergence_section,
+    profile_data,
+    profile_section,
+    running_time_section,
+)
 from uaos.reporting.report.reproduce import reproduce_section, version_table
 from uaos.reporting.sources import (
     ChosenRun,
@@ -45,7 +52,7 @@ if TYPE_CHECKING:  # loaded when there is a tuning
 MAX_HISTORY_SIZE = 1_500_000
 
 _FOLDER = files("uaos") / "data" / "report"
-_SCRIPTS = ("unpack.js", "theme.js", "plots.js", "tuning.js", "tables.js", "start.js")
+_SCRIPTS = ("unpack.js", "theme.js", "plots.js", "duels.js", "tuning.js", "tables.js", "start.js")
 
 
 class Part(NamedTuple):
@@ -87,6 +94,7 @@ class ReportPage:
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.sources, self.results, self._progress = sources, sources.results, progress
+        self._focus = focus
         self._colors = Colors(self.results.methods)
         progress("tests")
         self._parts = _compared_parts(self.results, focus)
@@ -136,6 +144,8 @@ class ReportPage:
         overview = self._each(self._overview)
         self._progress("runtime profiles")
         profiles = self._each(lambda part: profile_section(part.section, self._colors))
+        self._progress("convergence")
+        convergence = self._each(lambda part: convergence_section(part.section, self._colors))
         self._progress("running times")
         times = self._each(
             lambda part: running_time_section(part.section, part.tables["art"], self._colors)
@@ -149,6 +159,7 @@ class ReportPage:
         return [
             Chapter("overview", "Overview", overview),
             Chapter("profiles", "Runtime profiles", profiles),
+            Chapter("convergence", "Convergence", convergence),
             Chapter("running-times", "Running times", joined([times, published])),
             Chapter("operators", "Operators", operators),
         ]
@@ -173,7 +184,8 @@ class ReportPage:
             method_recipe(method, stored.get(method, {}), self._colors, opened=len(methods) == 1)
             for method in methods
         ]
-        return Chapter("methods", "Methods", joined([symbols(), *recipes]))
+        used = [stored[method] for method in methods if method in stored]
+        return Chapter("methods", "Methods", joined([symbols(), *recipes, citations(used)]))
 
     def _remarks(self) -> Markup:
         """Return what has to be known before the numbers are trusted."""
@@ -196,7 +208,12 @@ class ReportPage:
         """Return what the script draws."""
         return {
             "methods": self._colors.data(),
-            "sections": {part.section.key: profile_data(part.section) for part in self._parts},
+            "sections": {
+                part.section.key: profile_data(part.section)
+                | {"convergence": convergence_data(part.section), "duels": duel_data(part.section)}
+                for part in self._parts
+            },
+            "focus": self._focus,
             "courses": self._course_data,
             "tunings": {str(tuning.number): tuning.data() for tuning in self._tunings},
             "csv": {table.name: table.to_csv() for table in self._tables},

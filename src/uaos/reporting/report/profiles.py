@@ -69,6 +69,38 @@ def profile_section(section: Section, colors: Colors) -> Markup:
     return joined([*parts, other_figures("profiles", section, colors)])
 
 
+def convergence_data(section: Section) -> dict[str, object]:
+    """Return the courses of the errors for the script."""
+    kind = figure("convergence")
+    assert kind.interactive is not None
+    data: dict[str, object] = kind.interactive(kind.data(section))
+    return data
+
+
+def convergence_section(section: Section, colors: Colors) -> Markup:
+    """Return the course of the errors on each function."""
+    kind = figure("convergence")
+    courses = kind.data(section)
+    still = image(
+        kind.draw(courses, Style(order=colors.order)), f"{kind.help}, {section.title}"
+    )  # fmt: skip
+    keys = tag("div", class_="keys", data_keys="profile", data_section=section.key)
+    drawn = [
+        _multiple("convergence", function, title, section, first=False)
+        for function, title in zip(courses.curves, courses.titles, strict=True)
+    ]
+    band = " The band holds the middle half of the runs." if courses.banded else ""
+    note = (
+        "Median of the errors that the runs have reached, over evaluations divided by the "
+        f"dimension.{band} Click on a figure to enlarge it."
+    )
+    return joined([
+        tag("div", keys, class_="panel-tools screen"),
+        tag("div", *drawn, class_="multiples screen"), tag("div", still, class_="static"),
+        tag("p", note, class_="note"),
+    ])  # fmt: skip
+
+
 def running_time_section(section: Section, table: Table, colors: Colors) -> Markup:
     """Return the table of running times with its filters, and further figures."""
     return joined([
@@ -99,15 +131,22 @@ def _multiples(profiles: Profiles, section: Section, still: Markup) -> Markup:
     # The first function of a group begins a row.
     new_row = starts if len(starts) > 1 else ()
     drawn = [
-        tag("button", tag("span", panel.title, class_="title"),
-            tag("div", class_="live", data_plot="profile", data_section=section.key,
-                data_panel=panel.key, data_small="1"),
-            type="button", class_="multiple first" if panel.key in new_row else "multiple",
-            data_enlarge=panel.key, data_section=section.key, aria_haspopup="dialog")
+        _multiple("profile", panel.key, panel.title, section, first=panel.key in new_row)
         for panel in profiles.panels
-    ]  # fmt: skip
+    ]
     grid = tag("div", *drawn, class_="multiples screen")
     return joined([grid, tag("div", still, class_="static")])
+
+
+def _multiple(kind: str, key: str, title: str, section: Section, *, first: bool) -> Markup:
+    """Return a small figure: a button that opens it in full size."""
+    return tag(
+        "button", tag("span", title, class_="title"),
+        tag("div", class_="live", data_plot=kind, data_section=section.key, data_panel=key,
+            data_small="1"),
+        type="button", class_="multiple first" if first else "multiple", data_enlarge=key,
+        data_kind=kind, data_section=section.key, aria_haspopup="dialog",
+    )  # fmt: skip
 
 
 def _caption(section: Section) -> str:
