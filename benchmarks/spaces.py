@@ -17,6 +17,8 @@ of bbob-mixint have integers 0 … n-1 and reals.
 
 import argparse
 import csv
+import os
+import tempfile
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -196,6 +198,41 @@ def by_catcma(task: Task, evaluate: Callable[..., float], budget: int, seed: int
             run.tell(told)
 
 
+def by_smac(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+    """SMAC with its facade for hyper-parameters, a random forest."""
+    from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Float, Integer
+    from smac import HyperparameterOptimizationFacade, Scenario
+
+    warnings.simplefilter("ignore")
+    space = ConfigurationSpace(seed=seed)
+    for name, v in task.variables.items():
+        if isinstance(v, tuple):
+            space.add(Float(name, v))
+        elif isinstance(v, int):
+            space.add(Integer(name, (0, v - 1)))
+        else:
+            space.add(CategoricalHyperparameter(name, list(range(len(v)))))
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Scenario(
+            space, n_trials=budget, deterministic=True, seed=seed, output_directory=Path(folder)
+        )
+        HyperparameterOptimizationFacade(
+            scenario, lambda config, seed=0: evaluate(dict(config)), logging_level=False
+        ).optimize()
+
+
+def auto_sampler(seed: int) -> Any:
+    """AutoSampler of OptunaHub, from a clone of its registry if OPTUNAHUB_REGISTRY is its path."""
+    import optunahub
+
+    clone = os.environ.get("OPTUNAHUB_REGISTRY")
+    if clone:
+        loaded = optunahub.load_local_module("samplers/auto_sampler", registry_root=clone)
+    else:
+        loaded = optunahub.load_module("samplers/auto_sampler")
+    return loaded.AutoSampler(seed=seed)
+
+
 # Contenders whose search depends on the budget have a run for each.
 CONTENDERS: dict[str, Callable[..., None]] = {
     "uaos": by_uaos(None),
@@ -208,9 +245,11 @@ CONTENDERS: dict[str, Callable[..., None]] = {
     "random": by_optuna(lambda o, s: o.samplers.RandomSampler(seed=s)),
     "optuna-gp": by_optuna(lambda o, s: o.samplers.GPSampler(seed=s)),
     "sampler": by_optuna(lambda _, s: uaos.adapters.OptunaSampler(seed=s)),  # type: ignore[attr-defined]
+    "auto": by_optuna(lambda _, s: auto_sampler(s)),
     "catcma": by_catcma,
+    "smac": by_smac,
 }
-ANYTIME = ("tpe", "tpe-multivariate", "random", "catcma", "optuna-gp", "sampler", "GP")
+ANYTIME = ("tpe", "tpe-multivariate", "random", "catcma", "optuna-gp", "auto", "sampler", "GP")
 
 
 def values_at(task: Task, contender: str, budgets: list[int], seed: int) -> list[float]:
@@ -238,7 +277,8 @@ def run(arguments: argparse.Namespace) -> None:
         if not done:
             writer.writerow(COLUMNS)
         for seed, task in product(
-            range(1, arguments.seeds + 1), tasks(arguments.suite, arguments.kind)
+            range(arguments.first, arguments.first + arguments.seeds),
+            tasks(arguments.suite, arguments.kind),
         ):
             for contender in arguments.contenders.split(","):
                 together = contender in ANYTIME
@@ -287,6 +327,7 @@ def main() -> None:
     runner.add_argument("--contenders", default="uaos,tpe,random")
     runner.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     runner.add_argument("--seeds", type=int, default=3)
+    runner.add_argument("--first", type=int, default=1, help="first seed")
     runner.add_argument("--out", default="spaces.csv")
     runner.set_defaults(call=run)
     ranker = commands.add_parser("rank")

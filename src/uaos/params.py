@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Coordinate(NamedTuple):
     kind: Literal["real", "integer", "category"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Parameter:
     """Base class of parameters: default, symbol in equations, description."""
 
@@ -54,6 +54,20 @@ class Parameter:
     doc: str = ""
     tuned: bool = True
     when: When = field(default=None, hash=False)
+
+    #: Fields that a short declaration has in this order.
+    _positional: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        """Return the declaration, without what it need not say."""
+        ends = [getattr(self, name) for name in self._positional]
+        plain = type(self)(*ends)
+        shown = [repr(end) for end in ends]
+        for name in (part.name for part in dataclasses.fields(self)):
+            text = repr(getattr(self, name))
+            if name not in self._positional and text != repr(getattr(plain, name)):
+                shown.append(f"{name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def range(self) -> str:
@@ -76,7 +90,7 @@ class Parameter:
         return InvalidParameter(message, name=name, value=value, owner=owner)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Real(Parameter):
     """A real number in [low, high].
 
@@ -107,6 +121,8 @@ class Real(Parameter):
     >>> uaos.Real(1e-5, 1e-1, log=True).range
     '1e-05 to 0.1, log scale'
     """
+
+    _positional: ClassVar[tuple[str, ...]] = ("low", "high")
 
     low: float
     high: float
@@ -181,7 +197,7 @@ class Real(Parameter):
         return float(min(max(number, self.low), self.high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer(Parameter):
     """An integer in [low, high].
 
@@ -205,6 +221,8 @@ class Integer(Parameter):
     >>> uaos.Integer(16, 512, step=16).range
     '16 to 512, in steps of 16'
     """
+
+    _positional: ClassVar[tuple[str, ...]] = ("low", "high")
 
     low: int
     high: int
@@ -288,7 +306,7 @@ class OptionalInteger(Parameter):
             raise self.refusal(value, name, owner) from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categorical(Parameter):
     """One of a few values.
 
@@ -314,6 +332,8 @@ class Categorical(Parameter):
     >>> uaos.Categorical(["rbf", "poly"]).range
     'one of rbf, poly'
     """
+
+    _positional: ClassVar[tuple[str, ...]] = ("choices",)
 
     choices: tuple[Any, ...]  # of any type
     ordered: bool = False

@@ -250,7 +250,8 @@ class _NoisyWatch(_Watch):
     def ended(self, result: Result) -> None:
         """Record the value of the result."""
         if result.x is not None and not result.constr_violation:
-            self._judge(result.x)
+            space = self._problem.space
+            self._judge(space.full(np.atleast_2d(space.reduced(result.x)))[0])
 
     def _judge(self, x: FloatArray) -> None:
         value = float(self._problem.true_values(x[None])[0])

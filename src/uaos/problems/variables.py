@@ -160,7 +160,7 @@ class Forbidden:
         return " and ".join(map(str, self.clauses))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Space:
     """A search space: named variables in order.
 
@@ -209,6 +209,12 @@ class Space:
             variables = _declared(variables)
         object.__setattr__(self, "variables", tuple(variables))
         object.__setattr__(self, "forbidden", tuple(forbidden))
+
+    def __repr__(self) -> str:
+        """Return the declarations, one per line."""
+        lines = [f"    {v.name!r}: {v.default!r}," if v.fixed else f"    {v.name!r}: {v.domain!r},"
+                 for v in self]  # fmt: skip
+        return "\n".join(["Space({", *lines, "})"])
 
     # As a box
 
@@ -519,7 +525,7 @@ def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
 
 
 def _declared(declared: Mapping[str, object]) -> tuple[Variable, ...]:
-    """Return the variables of a mapping, each after those that its conditions name."""
+    """Return the variables of a mapping in order, each after those that its conditions name."""
     if not declared:
         raise InvalidParameter(
             "the space is empty; expected at least one variable", name="space", value=declared
@@ -531,18 +537,17 @@ def _declared(declared: Mapping[str, object]) -> tuple[Variable, ...]:
     }
     ordered: dict[str, Variable] = {}
     while waiting:
-        ready = [
+        ready = next((
             variable for variable in waiting.values()
             if all(name in ordered for condition in variable.when for name in condition.names)
-        ]  # fmt: skip
-        if not ready:
+        ), None)  # fmt: skip
+        if ready is None:
             raise InvalidParameter(
                 f"the conditions of {', '.join(waiting)} form a cycle; expected an order in which "
                 "each depends on earlier variables only",
                 name="when", value=tuple(waiting),
             )  # fmt: skip
-        for variable in ready:
-            ordered[variable.name] = waiting.pop(variable.name)
+        ordered[ready.name] = waiting.pop(ready.name)
     return tuple(ordered.values())
 
 
