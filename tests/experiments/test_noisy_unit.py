@@ -37,6 +37,21 @@ def test_true_values_count(method):
     assert not measured.solved
 
 
+def test_true_values_of_named_variables_count():
+    """The recommended point reaches `true` as a dict."""
+
+    def true(p):
+        return (p["x"] - 1.0) ** 2 + (p["k"] != "b")
+
+    rng = np.random.default_rng(1)
+    problem = uaos.Problem(
+        lambda p: true(p) + 0.1 * rng.standard_normal(),
+        {"x": uaos.Real(-5, 5), "k": uaos.Categorical(list("abc"))},
+        name="noisy", true=true, optimum=0.0,
+    )  # fmt: skip
+    assert 0 <= outcome(problem, "mix", budget=200).best < 0.5
+
+
 def test_without_true_values_the_luckiest_counts():
     """If only noisy values are known, they are all there is."""
     assert outcome(noisy_problem(), "CMA-ES").best < 0

@@ -118,6 +118,23 @@ def test_it_finds_the_optimum_of_a_mixed_function_within_60_evaluations() -> Non
     assert len(set(seen)) == 60
 
 
+def test_coordinates_that_do_not_count_are_not_searched() -> None:
+    """A model that knows the condition does not try "a" twice."""
+    space = uaos.Space({
+        "k": uaos.Categorical(["a", "b", "c"]), "x": uaos.Real(0, 1, when={"k": ["b", "c"]}),
+    })  # fmt: skip
+    seen = []
+
+    def loss(p: dict) -> float:
+        seen.append(tuple(p.items()))
+        return 0.3 if p["k"] == "a" else (p["x"] - 0.7) ** 2 + (p["k"] == "b")
+
+    result = uaos.minimize(loss, space, budget=25, seed=1, noise=False)
+    assert result.x["k"] == "c"
+    assert seen.count((("k", "a"),)) <= 3  # two in the first points
+    assert result.fun < 1e-4
+
+
 def test_a_batch_has_different_points() -> None:
     run = uaos.SurrogateSearch([(0, 1)] * 2, seed=1, budget=40, batch=4)
     while not run.done:

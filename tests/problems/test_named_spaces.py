@@ -99,7 +99,8 @@ def test_all_conditions_of_a_mapping_hold_or_those_of_one_of_several() -> None:
         return set(space.decode([x, y, 0, 0])) - {"x", "y"}
 
     points = np.array([[0, 1, 0, 0], [0, 2, 0, 0], [1, 1, 0, 0]], float)
-    assert space.active(points)[:, 2:].tolist() == [[True, True], [False, True], [False, False]]
+    counts = space.activity.of(points)
+    assert counts[:, 2:].tolist() == [[True, True], [False, True], [False, False]]
     assert active(0, 1) == {"both", "either"}
     assert active(0, 2) == {"either"}
     assert active(1, 0) == {"either"}
@@ -115,6 +116,41 @@ def test_a_condition_may_name_an_integer_and_depend_on_a_condition() -> None:
     assert space.decode([1, 9, 0]) == {"layers": 1}
     assert space.decode([2, 5, 0]) == {"layers": 2, "units 2": 5}
     assert space.decode([3, 9, 0]) == {"layers": 3, "units 2": 9, "skip": True}
+
+
+def test_coordinates_count_where_their_variables_are_active() -> None:
+    """Conditions on steps, log scales and fixed values, and conditions on conditions."""
+    space = Space({
+        "layers": Integer(1, 300, log=True),
+        "kind": Categorical(["x"], when={"layers": [2, 300]}),  # fixed: no coordinate
+        "units": Integer(16, 64, step=16, when={"kind": "x"}),
+        "drop": Real(0.1, 0.5, step=0.1, when={"units": [32, 64]}),
+        "rate": Real(0, 1, when=[{"drop": 0.5}, {"layers": 1}]),
+        "always": Real(0, 1, when={"mode": 3}),
+        "mode": 3,
+    })  # fmt: skip
+    rng = np.random.default_rng(1)
+    low, high = space.bounds.T
+    points = low + (high - low) * rng.random((3000, len(low)))
+    points[:, 0] = np.log(rng.choice([0.6, 1.4, 1.6, 2.4, 2.6, 299.6], 3000))
+    points[:, 1:3] = np.rint(points[:, 1:3])
+    names = [variable.name for variable in space.searched]
+    decoded = [[name in candidate for name in names] for candidate in space.decode(points)]
+    assert space.activity.of(points).tolist() == decoded
+    assert np.mean(decoded, axis=0)[[1, 2, 3]].min() > 0.05
+    assert Space({"a": Real(0, 1), "b": Real(0, 1, when={"c": 1}), "c": 1}).activity is None
+
+
+def test_a_space_keeps_the_order_of_its_declaration_where_it_can() -> None:
+    space = {"a": Integer(1, 2), "b": Real(0, 1, when={"a": 1}), "c": Real(0, 1), "d": 3}
+    assert Space(space).names == ("a", "b", "c", "d")
+    assert Space(dict(reversed(space.items()))).names == ("d", "c", "a", "b")
+
+
+def test_what_is_printed_can_be_declared() -> None:
+    space = Space(svm())
+    assert repr(Real(1e-5, 0.1, log=True)) == "Real(1e-05, 0.1, log=True)"
+    assert eval(repr(space)) == space
 
 
 def test_choices_may_be_any_objects() -> None:
@@ -198,11 +234,12 @@ def test_a_space_of_fixed_values_is_a_single_point() -> None:
 
 def test_ask_and_tell_take_a_space_and_return_points(tmp_path) -> None:
     space = Space(svm())
-    run = uaos.Portfolio(space, budget=60, seed=1)
+    run = uaos.Portfolio(svm(), budget=60, seed=1)
     run.tell([loss(p) for p in space.decode(run.ask())])
     run.save(tmp_path / "run")
     loaded = uaos.Portfolio.load(tmp_path / "run")
     assert loaded.integrality.tolist() == space.integrality.tolist()
+    assert loaded.activity == run.optimizers[0].activity == space.activity
     np.testing.assert_array_equal(run.ask(), loaded.ask())
 
 

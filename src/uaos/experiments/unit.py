@@ -251,7 +251,7 @@ class _NoisyWatch(_Watch):
         """Record the value of the result."""
         if result.x is not None and not result.constr_violation:
             space = self._problem.space
-            self._judge(space.full(np.atleast_2d(space.reduced(result.x)))[0])
+            self._judge(space.full(np.atleast_2d(np.asarray(space.reduced(result.x), float)))[0])
 
     def _judge(self, x: FloatArray) -> None:
         value = float(self._problem.true_values(x[None])[0])

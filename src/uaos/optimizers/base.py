@@ -33,6 +33,7 @@ from uaos.optimizers.details import Details
 from uaos.optimizers.outstanding import Batch, Outstanding
 from uaos.optimizers.region import Region, check_start
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.problems.activity import Activity
 from uaos.problems.space import (
     CATEGORY,
     BoundsLike,
@@ -58,7 +59,7 @@ STRONG_NOISE = 0.1
 LARGEST = float(np.finfo(float).max) / 2
 
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 5
+FORMAT = 6
 
 
 class RunFinished(UaosError):
@@ -70,7 +71,7 @@ class Optimizer(ABC):
 
     Parameters
     ----------
-    bounds : array_like, shape (D, 2), :class:`uaos.Box` or :class:`uaos.Space`
+    bounds : array_like, shape (D, 2), :class:`uaos.Box`, :class:`uaos.Space` or a mapping
         The box to search, as pairs (low, high), or named variables: `ask` returns an array all the
         same, and :meth:`uaos.Space.decode` makes dicts of it. No point outside is proposed, unless
         a :class:`uaos.Box` allows it. Bounds may be infinite, or None, if there is an `x0`.
@@ -216,8 +217,9 @@ class Optimizer(ABC):
         self, bounds: BoundsLike | None, x0: ArrayLike | None, integrality: ArrayLike | None
     ) -> tuple[ArrayLike | None, FloatArray | None]:
         """Set the box and the kinds of its coordinates; return x0 in numbers, and the scale."""
-        if isinstance(bounds, Space):
-            space, bounds = bounds, bounds.bounds
+        if isinstance(bounds, Mapping | Space):
+            space = bounds if isinstance(bounds, Space) else Space(bounds)
+            bounds = Box(space.bounds, activity=space.activity)
             integrality, x0 = space.integrality, space.starts(x0)
         given = Box.of(bounds_around(bounds, x0))
         low, high = box(given)
@@ -225,6 +227,7 @@ class Optimizer(ABC):
         self.high: FloatArray = np.nan_to_num(high, posinf=LARGEST, neginf=-LARGEST)
         check_start(given.lb, given.ub, x0)
         self.outside_allowed = given.outside_allowed
+        self.activity = given.activity  # of coordinates that count only with some of others
         self.dimension = len(self.low)
         self.integers: IntArray | None = None  # the indices of integer coordinates, if any
         self.categories: IntArray | None = None  # the indices of those without an order, if any
@@ -430,7 +433,9 @@ class Optimizer(ABC):
         """Box that is searched."""
         bounds = np.column_stack([self.low, self.high])
         scale = self.scale if self.region.narrowed.any() else None
-        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed)
+        return Box(
+            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self.activity
+        )
 
     @property
     def scale(self) -> FloatArray:
@@ -842,6 +847,7 @@ class Optimizer(ABC):
             "bounds": np.column_stack([self.low, self.high]),
             "scale": self.box.scale,
             "outside_allowed": self.outside_allowed,
+            "activity": None if self.activity is None else self.activity.lists(),
             "budget": self.budget,
             "target": self.target,
             "x0": self.x0,
@@ -868,11 +874,12 @@ class Optimizer(ABC):
             kind = cls if getattr(cls, "name", None) == name else registry.optimizer_class(name)
             if not issubclass(kind, cls):
                 raise InvalidFile(f"holds a run of {name}, where {cls.name} is expected")
-            method = content["method"]
+            method, alternatives = content["method"], content["activity"]
             loaded = kind(
                 Box(
                     content["bounds"], scale=content["scale"],
                     outside_allowed=content["outside_allowed"],
+                    activity=None if alternatives is None else Activity(alternatives),
                 ),
                 kind.settings_class.from_dict(content["settings"], custom),
                 method=None if method is None else Method.from_dict(method),

@@ -20,6 +20,7 @@ from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.gaussian_process import GaussianProcess, condition, fit, log_improvement
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
+from uaos.problems.activity import Activity
 from uaos.problems.space import CATEGORY
 from uaos.problems.variables import Space
 from uaos.selection import bibliography as bib
@@ -46,20 +47,21 @@ class Coordinates:
         The box; that of an integer is half a unit wider than its range on either side.
     kinds : ndarray of int, shape (d,)
         0 for a real number, 1 for an integer, 2 for a category.
-    space : Space, optional
-        Named variables with these coordinates. Those that are not active are in the middle.
+    activity : Activity, optional
+        Which coordinates are active, depending on others. The others are put in the middle.
     """
 
     low: FloatArray
     high: FloatArray
     kinds: IntArray
-    space: Space | None = None
+    activity: Activity | None = None
 
     @classmethod
     def of(cls, space: Space) -> "Coordinates":
         """Return the coordinates of named variables."""
         half = np.where(space.integrality > 0, 0.5, 0.0)
-        return cls(space.bounds[:, 0] - half, space.bounds[:, 1] + half, space.integrality, space)
+        low, high = space.bounds[:, 0] - half, space.bounds[:, 1] + half
+        return cls(low, high, space.integrality, space.activity)
 
     @property
     def categories(self) -> BoolArray:
@@ -71,12 +73,11 @@ class Coordinates:
         inside = np.clip(points, self.low, self.high)
         whole = np.clip(np.rint(inside), np.ceil(self.low), np.floor(self.high)) + 0.0  # no -0.0
         points = np.where(self.kinds > 0, whole, inside)
-        if self.space is None or not any(variable.when for variable in self.space):
+        if self.activity is None:
             return points
         middle = 0.5 * (self.low + self.high)
-        return np.where(
-            self.space.active(points), points, np.where(self.kinds > 0, np.floor(middle), middle)
-        )
+        middle = np.where(self.kinds > 0, np.floor(middle), middle)
+        return np.where(self.activity.of(points), points, middle)
 
     def scaled(self, points: FloatArray) -> FloatArray:
         """Return rounded points as the model has them: categories as they are, others in [0, 1]."""
@@ -291,10 +292,8 @@ class SurrogateSearch(Optimizer):
     settings: SurrogateSettings
 
     def _start(self) -> None:
-        kinds = self.integrality
-        self._coordinates = Coordinates(
-            *self.region.widest(), np.zeros(self.dimension, np.int64) if kinds is None else kinds
-        )
+        kinds = np.zeros(self.dimension, np.int64) if self.integrality is None else self.integrality
+        self._coordinates = Coordinates(*self.region.widest(), kinds, self.activity)
         self._points = np.empty((0, self.dimension))
         self._values = np.empty(0)
         self._excess: FloatArray | None = None

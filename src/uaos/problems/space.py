@@ -13,6 +13,7 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.checks import real_numbers, true_or_false
 from uaos.errors import InvalidParameter
 from uaos.params import Value
+from uaos.problems.activity import Activity
 from uaos.problems.variables import Space
 
 
@@ -165,6 +166,8 @@ class Box:
         Whether the function is defined outside the bounds, too, so that methods that do not
         enforce bounds (``boundary="none"``) may search there. The bounds then say where to start,
         and where the optimum is.
+    activity : Activity, optional
+        Which coordinates count, depending on others: :attr:`uaos.Space.activity`.
 
     Attributes
     ----------
@@ -172,6 +175,7 @@ class Box:
         The bounds.
     scale : ndarray, shape (D,), or None
     outside_allowed : bool
+    activity : Activity or None
 
     Raises
     ------
@@ -193,7 +197,9 @@ class Box:
         *,
         scale: ArrayLike | None = None,
         outside_allowed: bool = False,
+        activity: Activity | None = None,
     ) -> None:
+        self.activity = activity
         self.lb, self.ub = box(bounds, held=True)
         self.scale = None if scale is None else _checked_scale(scale, len(self.lb))
         self.outside_allowed = true_or_false(outside_allowed, "outside_allowed")
@@ -295,7 +301,8 @@ class FreeSpace:
         """Box of the free coordinates."""
         bounds = np.column_stack([self.low[self.free], self.high[self.free]])
         scale = None if self.scale is None else self.scale[self.free]
-        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed)
+        activity = None if self.names is None else self.names.activity
+        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed, activity=activity)
 
     def full(self, x: FloatArray) -> FloatArray:
         """Return a copy of a point, or of several, with the held coordinates."""

@@ -12,14 +12,16 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray, IntArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.params import Categorical, Integer, Real, Value, decimals_of
+from uaos.problems.activity import Activity, Test
 
 #: A candidate: the values of the variables that are active.
 Values = Mapping[str, Value]
@@ -289,26 +291,15 @@ class Space:
                 point.append(middle if kind == "real" else float(math.floor(middle)))
         return np.array(point, float)
 
-    def active(self, points: FloatArray) -> BoolArray:
-        """Return which coordinates of points, (n, d), belong to active variables."""
-        columns = {
-            variable.name: column for variable, column in zip(self.searched, points.T, strict=True)
-        }
-        active: dict[str, BoolArray] = {}
-
-        def holds(condition: Condition) -> BoolArray:
-            parent = self[condition.name]
-            masks = [active[parent.name], *map(holds, condition.also)]
-            if not parent.fixed:
-                values = map(parent.domain.decode, columns[parent.name].tolist())
-                masks.append(np.array([value in condition.values for value in values], bool))
-            return np.asarray(np.all(masks, axis=0))
-
-        for variable in self.variables:
-            masks = [holds(condition) for condition in variable.when]
-            always = np.ones(len(points), bool)
-            active[variable.name] = np.asarray(np.any(masks, axis=0)) if masks else always
-        return np.column_stack([active[variable.name] for variable in self.searched])
+    @cached_property
+    def activity(self) -> Activity | None:
+        """Which coordinates are active, depending on others; None if all always are."""
+        coordinates = {variable.name: j for j, variable in enumerate(self.searched)}
+        tests: dict[str, list[tuple[Test, ...]]] = {}
+        for variable in self.variables:  # after those that its conditions name
+            tests[variable.name] = _alternatives(self, variable, coordinates, tests)
+        either = [tests[variable.name] for variable in self.searched]
+        return Activity(either) if any(either) else None
 
     def starts(self, x0: object) -> FloatArray | None:
         """Return the points of candidates to start from: one mapping, several, or the defaults."""
@@ -519,6 +510,39 @@ def _may_hold(comparison: Clause, variables: Mapping[str, Variable]) -> bool:
     if comparison.variable or not isinstance(domain, Categorical):
         return True
     return any(comparison.holds({comparison.name: value}) for value in domain.choices)
+
+
+def _alternatives(
+    space: Space,
+    variable: Variable,
+    coordinates: Mapping[str, int],
+    earlier: Mapping[str, list[tuple[Test, ...]]],
+) -> list[tuple[Test, ...]]:
+    """Return the tests of coordinates under one of which a variable is active; none if always."""
+    either: list[tuple[Test, ...]] = []
+    for condition in variable.when:
+        parts: list[list[tuple[Test, ...]]] = []
+        for single in (condition, *condition.also):
+            parent = space[single.name]
+            own: tuple[Test, ...] = ()
+            if not parent.fixed:
+                intervals = tuple(_interval(parent.domain, value) for value in single.values)
+                own = ((coordinates[parent.name], intervals),)
+            parts.append([own + tests for tests in earlier[parent.name] or [()]])
+        for combination in product(*parts):
+            tests = tuple(test for part in combination for test in part)
+            if not tests:
+                return []
+            either.append(tests)
+    return either
+
+
+def _interval(domain: Real | Integer | Categorical, value: Any) -> tuple[float, float]:
+    """Return the part of a coordinate that stands for a value."""
+    if isinstance(domain, Integer) and domain.log:
+        return math.log(value - 0.5), math.log(value + 0.5)
+    number = domain.encode(value)
+    return number - 0.5, number + 0.5
 
 
 # From a user's mapping

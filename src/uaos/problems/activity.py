@@ -1,0 +1,75 @@
+"""Which coordinates of a point count: those of variables whose conditions hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from uaos.arrays import BoolArray, FloatArray
+
+#: A coordinate and the intervals that it must be in, one of them.
+Test = tuple[int, tuple[tuple[float, float], ...]]
+
+
+@dataclass(frozen=True, init=False)
+class Activity:
+    """Which coordinates of a point are active.
+
+    Parameters
+    ----------
+    alternatives : sequence, one entry per coordinate
+        The alternatives under one of which the coordinate is active; none if it always is. An
+        alternative is a sequence of tests that all must hold: another coordinate, and the intervals
+        (low, high) that it must be in one of.
+
+    Examples
+    --------
+    The second coordinate is active where the first one is 1.
+
+    >>> activity = Activity([[], [[(0, [(0.5, 1.5)])]]])
+    >>> activity.of(np.array([[0.0, 3.0], [1.0, 3.0]])).tolist()
+    [[True, False], [True, True]]
+    """
+
+    alternatives: tuple[tuple[tuple[Test, ...], ...], ...]
+
+    def __init__(
+        self,
+        alternatives: Sequence[Sequence[Sequence[tuple[int, Sequence[tuple[float, float]]]]]],
+    ) -> None:
+        dimension = range(len(alternatives))
+        checked = tuple(
+            tuple(tuple(_checked(test, dimension) for test in tests) for tests in either)
+            for either in alternatives
+        )
+        object.__setattr__(self, "alternatives", checked)
+
+    def of(self, points: FloatArray) -> BoolArray:
+        """Return which coordinates of points, (n, d), are active."""
+        active = np.ones(points.shape, bool)
+        for j, either in enumerate(self.alternatives):
+            if either:
+                holds = [[_inside(points[:, k], parts) for k, parts in tests] for tests in either]
+                active[:, j] = np.any([np.all(tests, axis=0) for tests in holds], axis=0)
+        return active
+
+    def lists(self) -> list[object]:
+        """Return the alternatives as lists, for a saved run."""
+        return [
+            [[[k, [list(part) for part in parts]] for k, parts in tests] for tests in either]
+            for either in self.alternatives
+        ]
+
+
+def _checked(test: tuple[int, Sequence[tuple[float, float]]], dimension: range) -> Test:
+    """Return a test in its declared types; an error if there is no such coordinate."""
+    coordinate, parts = test
+    return dimension[coordinate], tuple((float(low), float(high)) for low, high in parts)
+
+
+def _inside(numbers: FloatArray, parts: Sequence[tuple[float, float]]) -> BoolArray:
+    """Return which numbers are in one of the intervals."""
+    inside = np.zeros(len(numbers), bool)
+    for low, high in parts:
+        inside |= (low <= numbers) & (numbers <= high)
+    return inside
