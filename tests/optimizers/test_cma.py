@@ -484,3 +484,19 @@ def test_bbob_functions_in_5_d_are_solved(function, boundary):
         )  # fmt: skip
         run(optimizer, lambda x: [problem(row) for row in x], 10**6)  # noqa: B023
         assert optimizer.on_target
+
+
+def test_start_near_points_of_another_search():
+    """Points 0.1 and 0.3 of the box away in one of two coordinates: √((0.01 + 0.09) / 4)."""
+    optimizer = CMAES([(-5, 5), (0, 1)], x0=[0.0, 0.5], seed=1)
+    optimizer.start_near(np.array([[1.0, 0.5], [0.0, 0.8]]))
+    assert optimizer.sigma == pytest.approx((0.1 / 4) ** 0.5)
+    optimizer.start_near(np.array([[0.0, 0.5]]))
+    assert 0 < optimizer.sigma < 1e-6
+
+
+def test_start_near_distant_points():
+    """Distant points leave the step size as it is."""
+    optimizer = CMAES([(-5, 5)] * 2, x0=[0.0, 0.0], seed=1)
+    optimizer.start_near(np.array([[5.0, 5.0]]))
+    assert optimizer.sigma == 0.2

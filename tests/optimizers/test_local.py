@@ -281,3 +281,26 @@ def test_a_search_with_a_limited_memory_resumes_exactly(tmp_path, monkeypatch):
         assert np.array_equal(a, b)
         for search in runs:
             search.tell(ellipsoid(a))
+
+
+def test_differences_reach_beyond_the_noise():
+    """On a sphere with noise of deviation s, differences of 2 √s / √2 change f by 2 s."""
+    optimizer = LocalSearch([(-5, 5)] * 2, x0=[3.0, 2.0], seed=1)
+    for _ in range(3):  # start, first gradient, step
+        optimizer.tell([float(x @ x) for x in optimizer.ask()])
+    optimizer.expect_noise(0.04, 10.0)
+    reach = np.abs(optimizer.ask() - optimizer.best_x).max()
+    assert reach == pytest.approx(0.4 / 2**0.5, rel=1e-6)
+
+
+def test_steps_within_the_noise_leave_the_model():
+    """A step whose predicted gain is below the noise says nothing about the curvature."""
+    optimizer = LocalSearch([(-5, 5)] * 2, x0=[3.0, 2.0], seed=1)
+    for _ in range(2):
+        optimizer.tell([float(x @ x) for x in optimizer.ask()])
+    model = optimizer._hessian.copy()
+    optimizer.expect_noise(0.04, 10.0)
+    optimizer._update_model(np.array([0.01, 0.0]), np.array([5.0, 0.0]))
+    assert np.array_equal(optimizer._hessian, model)
+    optimizer._update_model(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
+    assert optimizer._hessian[0, 0] == pytest.approx(3.0)

@@ -161,6 +161,33 @@ def test_strong_noise_changes_the_members():
     assert portfolio.history.counts[-1][names.index("CMA-ES")] == 14
 
 
+def test_noise_that_fades_does_not_stop_the_local_search():
+    """Where noise is 2 % of the value, it is measured again as the value falls."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+
+        def fun(x, rng=rng):
+            return sphere(x) * np.exp(0.02 * rng.standard_normal())
+
+        result = uaos.minimize(fun, [(-5.0, 5.0)] * 5, budget=300, seed=seed)
+        assert result.fun_std is not None
+        assert sphere(result.x) < 1e-12
+
+
+def test_late_noise_goes_on_where_the_search_is():
+    """Members that take over near the optimum search there, at the start anywhere."""
+    widths = []
+    for tellings in (1, 12):
+        portfolio = uaos.Portfolio(BOX, budget=1000, seed=1)
+        for _ in range(tellings):
+            portfolio.tell([sphere(x) for x in portfolio.ask()])
+        portfolio.expect_noise(1.0, 1.0)
+        widths.append(portfolio.optimizers[0].sigma)
+    assert widths[0] == 0.2
+    assert 0 < widths[1] < 0.1
+    assert np.allclose(portfolio.optimizers[0].mean, portfolio.best_x)
+
+
 def test_chosen_members_stay_if_they_can():
     """Of members that the user chose, those that handle noise remain."""
     portfolio = uaos.Portfolio(BOX, members=["BFGS", "CMA-ES", "mix"], budget=1000, seed=1)

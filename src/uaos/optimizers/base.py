@@ -423,6 +423,10 @@ class Optimizer(ABC):
         """
         self.noise, self.noisy = level, self.noisy or level > STRONG_NOISE * spread
 
+    def start_near(self, points: FloatArray) -> None:
+        """Take in the latest points of the search that this one is to go on with, (n, D)."""
+        return
+
     @property
     def view(self) -> RunView:
         """Present state of the run, as callbacks see it."""

@@ -56,6 +56,8 @@ INTEGER_DEVIATION = 0.3
 #: Where the deviation of noise is more than this share of the interquartile range of values, the
 #: population grows by this factor, up to this share of the budget.
 DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
+#: The least step size near the points of another search, as a share of the usual one.
+LEAST_START = 1e-6
 #: Generations between two checks for stagnation, and the most that a check considers.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -581,6 +583,18 @@ class CMAES(Optimizer):
         affordable = self.budget is None or popsize <= LARGEST_SHARE * self.budget
         if level > DOMINANT_NOISE * spread and self._generation > 0 and affordable:
             self.continue_from(self.mean, popsize)
+
+    def start_near(self, points: FloatArray) -> None:
+        """Reduce the first step size to the distance of these points from the mean.
+
+        Equation
+        --------
+        σ = min(σ₀, √(mean of ((x_i - m_i) / w_i)²))
+
+        over the points x and their coordinates i, with the mean m and the widths w of the box.
+        """
+        distance = float(np.sqrt(np.mean(((points - self.mean) / self._width) ** 2)))
+        self.sigma = min(self.sigma, max(distance, LEAST_START * self.sigma))
 
     @property
     def candidates(self) -> FloatArray:

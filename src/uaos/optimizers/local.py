@@ -20,7 +20,7 @@ LIMITED = 320
 _EPSILON = float(np.finfo(float).eps)
 # The first differences of a run reach this far, as a share of the box: far enough to see the large
 # shape of a function, and exact on quadratic ones. Those of a run that refines a point, and all
-# later ones, reach at most so far as to see its shape through its roughness.
+# later ones, reach at most so far as to see its shape through its roughness, unless noise hides it.
 _FIRST_STEP = 0.2
 _CLOSE_STEP = 1e-3
 # Later ones are at least this far apart, as a share of the coordinate.
@@ -55,6 +55,7 @@ def _larger(a: float, b: float) -> float:
 def _choose_lengths(
     directions: FloatArray,
     least: float,
+    farthest: float,
     x: FloatArray,
     width: FloatArray,
     nearest: FloatArray,
@@ -63,8 +64,8 @@ def _choose_lengths(
 ) -> bool:
     """Write the length of the difference along each direction, `least` within its limits.
 
-    A coordinate whose `nearest` bound would be passed is no longer inner. Return whether all inner
-    coordinates have stayed.
+    A difference reaches at most `farthest`, as a share of the box. A coordinate whose `nearest`
+    bound would be passed is no longer inner. Return whether all inner coordinates have stayed.
     """
     D = len(x)
     for i in range(D):
@@ -74,7 +75,7 @@ def _choose_lengths(
             reach = abs(directions[i, j])
             rough = _larger(reach / max(abs(x[j]), 1e-3 * width[j]), rough)
             wide = _larger(reach / width[j], wide)
-        most, at_least = _CLOSE_STEP / wide, _larger(least, _LEAST_STEP / rough)
+        most, at_least = farthest / wide, _larger(least, _LEAST_STEP / rough)
         length[i] = at_least if at_least < most or at_least != at_least else most
     stayed = True
     far = np.empty(D)
@@ -461,9 +462,11 @@ class LocalSearch(RestartingSearch):
             if self._central:
                 # A share of the way to the minimum of the model, if that is more.
                 least = np.maximum(least, 0.3 * np.sqrt(np.mean(slopes**2)))
+            farthest = _CLOSE_STEP if self.noise == 0 else _FIRST_STEP
             if _choose_lengths(
-                self._directions, least, self._x, self._width, nearest, self._inner, length
-            ):
+                self._directions, least, farthest, self._x, self._width, nearest, self._inner,
+                length,
+            ):  # fmt: skip
                 return length, slopes
 
     def _curvatures(self) -> FloatArray:
@@ -517,9 +520,10 @@ class LocalSearch(RestartingSearch):
             return
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        if sBs > 0 and self._steps == 1 and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
+        misfit = np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2)
+        if sBs > 0 and self._steps == 1 and misfit and self.noise == 0:
             self._lower_model(s, y)
-        elif sBs > 0:
+        elif sBs > self.noise:  # otherwise noise hides the curvature
             sy = float(s @ y)
             if sy < 0.2 * sBs:  # Powell's damping keeps the model positive definite
                 share = 0.8 * sBs / (sBs - sy)

@@ -27,6 +27,9 @@ RECENT, LEAST_RECENT = 20, 4
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
 #: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
 GROWTH, LEAST_GROWTH = 1.5, 100
+#: While differences between points are real, the deviation is measured again when the interquartile
+#: range has fallen by this factor, with so many repeats, and at least so many evaluations apart.
+FALL, FALL_REPEATS, LEAST_APART = 4.0, 3, 8
 #: How often, as a share of the evaluations, at least and at most.
 FOLLOWING, MOST_REPEATS = 0.005, 10
 #: The latest values of a point that show its noise.
@@ -142,6 +145,10 @@ class NoiseMeter:
     evaluations. The optimizer hears of the deviation of the values at that point and of the
     interquartile range of the latest values of the search (:meth:`uaos.Optimizer.expect_noise`).
 
+    While the deviation is small against this range, both are followed: noise often fades towards
+    the optimum, and where it does not, it soon hides the differences. The best point is evaluated
+    again three times whenever the range has fallen to a quarter.
+
     Once there is noise, 5 % of the budget is set aside. Candidates of the optimizer are evaluated
     again as the run goes on, and the best of them are compared at the end: each round divides its
     evaluations evenly, and the better half by mean plus standard error goes on. The last candidate
@@ -168,6 +175,7 @@ class NoiseMeter:
         self.candidates: list[PointEstimate] = []
         self._recent: FloatArray = np.zeros(0)
         self._next = 0.0  # evaluations at which points are evaluated again
+        self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
 
     def observe(self, values: FloatArray) -> None:
         """Look at the values of a batch."""
@@ -176,24 +184,42 @@ class NoiseMeter:
     def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate points again, if it is time to."""
         known = optimizer.best_x is not None and optimizer.best_violation == 0
-        due = optimizer.evaluations >= self._next and len(self._recent) >= LEAST_RECENT
-        if not (known and due) or optimizer.exhausted:
+        if not known or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
             return
-        if self.detected:
-            self._follow(optimizer, evaluate)
-        else:
-            self._detect(optimizer, evaluate)
+        if optimizer.evaluations >= self._next:
+            if self.detected:
+                self._follow(optimizer, evaluate)
+            else:
+                self._detect(optimizer, evaluate)
+        elif self.detected and not optimizer.noisy and self._has_fallen(optimizer.evaluations):
+            self._measure(optimizer, FALL_REPEATS, evaluate)
+
+    @property
+    def spread(self) -> float:
+        """Interquartile range of the latest values of the search."""
+        low, high = np.percentile(self._recent, [25, 75])
+        return float(high - low)
+
+    def _has_fallen(self, evaluations: int) -> bool:
+        """Return whether the spread has become so much smaller that noise may hide differences."""
+        before, spread = self._measured
+        return evaluations >= before + LEAST_APART and self.spread < spread / FALL
+
+    def _measure(self, optimizer: Optimizer, repeats: int, evaluate: Evaluate) -> None:
+        """Evaluate the best point again."""
+        if optimizer.best_x is not None:
+            estimate = PointEstimate(optimizer.best_x)
+            estimate.include([optimizer.best_fitness])
+            self._spend(optimizer, [estimate], repeats, evaluate)
+            self._judge(optimizer, estimate.deviation, abs(estimate.mean))
 
     # Detection
 
     def _detect(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate the best point again, and set evaluations aside if the values differ."""
-        n, best = self._detection_repeats(optimizer), optimizer.best_x
-        if n > 0 and best is not None:
-            estimate = PointEstimate(best)
-            estimate.include([optimizer.best_fitness])
-            self._spend(optimizer, [estimate], n, evaluate)
-            self._judge(optimizer, estimate.deviation, abs(estimate.mean))
+        repeats = self._detection_repeats(optimizer)
+        if repeats > 0:
+            self._measure(optimizer, repeats, evaluate)
         self._next = max(2 * optimizer.evaluations, (optimizer.repeats + LATER_REPEATS) / DETECTION)
         if self.detected:
             self._next = optimizer.evaluations + LEAST_GROWTH
@@ -214,8 +240,8 @@ class NoiseMeter:
             self.level = deviation if deviation > ROUNDING * size else 0.0
         self.detected = self.detected or self.expected or self.level > 0
         if self.detected:
-            low, high = np.percentile(self._recent, [25, 75])
-            optimizer.expect_noise(self.level, float(high - low))
+            self._measured = (optimizer.evaluations, self.spread)
+            optimizer.expect_noise(self.level, self.spread)
 
     # Candidates
 
@@ -314,7 +340,7 @@ class NoiseMeter:
         return {
             "level": self.level, "detected": self.detected,
             "candidates": [estimate.state() for estimate in self.candidates],
-            "recent": self._recent, "next": self._next,
+            "recent": self._recent, "next": self._next, "measured": list(self._measured),
         }  # fmt: skip
 
     def restore(self, state: SavedState) -> None:
@@ -322,6 +348,8 @@ class NoiseMeter:
         self.level, self.detected = state["level"], state["detected"]
         self.candidates = [PointEstimate.from_state(saved) for saved in state["candidates"]]
         self._recent, self._next = np.array(state["recent"]), state["next"]
+        evaluations, spread = state["measured"]
+        self._measured = (evaluations, spread)
 
 
 def _evaluate(

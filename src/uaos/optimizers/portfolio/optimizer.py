@@ -30,6 +30,9 @@ _ROUNDING = 1e-14
 # A run that no second member confirms has converged after this many times the evaluations up to its
 # last significant improvement, and this many per dimension.
 _STALL, _LEAST_STALL = 3, 500
+# The latest points kept, per dimension; and the evaluations per dimension up to which a search has
+# not yet got anywhere.
+_LATEST, _BEGINNING = 2, 4
 
 
 @njit
@@ -162,7 +165,7 @@ class Portfolio(Optimizer):
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
         "_by_table", "_chosen", "_worst", "_first_values", "_last_gain", "_reference", "_finishing",
-        "_finished",
+        "_finished", "_latest",
     )  # fmt: skip
 
     batch_names: ClassVar[tuple[str, ...]] = ("_chosen",)
@@ -206,6 +209,7 @@ class Portfolio(Optimizer):
         self._worst = -np.inf  # the largest value seen
         self._reference = np.inf  # the best value at the last significant improvement ...
         self._last_gain = 0  # ... and the evaluations then
+        self._latest = np.zeros((0, self.dimension))  # points
         if self.history is not None:
             self.history = History(self.operators)
 
@@ -234,8 +238,9 @@ class Portfolio(Optimizer):
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; once they are noisy, members that suit this go on.
 
-        Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which start
-        from the best point so far. Of other members, those remain that handle noise, if any do.
+        Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which go on
+        near the best point, unless noise is noticed right at the start. Of other members, those
+        remain that handle noise, if any do.
         """
         before = self.noisy
         super().expect_noise(level, spread)
@@ -243,9 +248,7 @@ class Portfolio(Optimizer):
         if changes and self.method == self._turns.default_method:
             self.method = None  # that for the members that remain
         if changes and self._by_table and self.categories is None:
-            members = self._able(self._default_members(True))
-            start = None if self.best_x is None else self.best_x[None]
-            self._seat(members, [self._built(member, start) for member in members])
+            self._seat_noisy(self._able(self._default_members(True)))
         elif changes:
             able = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
             if any(not self.members[k].once for k in able):
@@ -253,6 +256,15 @@ class Portfolio(Optimizer):
                 self._seat(members, [self.optimizers[k] for k in able])
         for optimizer in self.optimizers:
             optimizer.expect_noise(level, spread)
+
+    def _seat_noisy(self, members: tuple[Member, ...]) -> None:
+        """Let these members go on from where the search is, or start if it has just begun."""
+        if self.best_x is None or self.evaluations <= _BEGINNING * self.dimension:
+            self._seat(members, [self._built(member) for member in members])
+            return
+        self._seat(members, [self._built(member, self.best_x[None]) for member in members])
+        for optimizer in self.optimizers:
+            optimizer.start_near(self._latest)
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -346,6 +358,7 @@ class Portfolio(Optimizer):
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         k, shares = self._chosen, None if self.history is None else self.probabilities
+        self._latest = np.concatenate([self._latest, points])[-_LATEST * self.dimension :]
         optimizer, violations = self.optimizers[k], self.violations
         before = self._turns.best(k)
         # Only the last batch of a run is cut to the budget; its member is not told.
