@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.errors import InvalidFeedback, InvalidParameter, UaosError, UnknownName
+from uaos.errors import InvalidFeedback, InvalidParameter, UaosError, UnknownName, shortened
 from uaos.extras import MissingExtra
 
 
@@ -60,3 +60,14 @@ def test_a_message_says_what_is_wrong_and_what_is_expected(
     message = str(caught.value)
     assert all(part in message for part in parts), message
     assert "\n" not in message
+
+
+def test_messages_repeat_values_in_one_short_line():
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    assert shortened("a" * 1000, 10) == "'aaaaaaaaa…"
+    assert shortened(np.zeros((2, 2))) == "array([[0., 0.],        [0., 0.]])"
+    assert shortened(10**5000) == "<int that cannot be shown>"
+    assert shortened(Broken()) == "<Broken that cannot be shown>"

@@ -76,3 +76,9 @@ def test_residuals_of_different_lengths_are_refused():
     problem = ResidualProblem(lambda p: np.ones(2 if p[0] > 0 else 3), [(-1, 1)], name="p")
     with pytest.raises(InvalidFeedback):
         problem.evaluate(np.array([[-1.0], [1.0]]))
+
+
+def test_lm_ends_where_the_value_is_negative_and_nothing_is_promised():
+    """As a plain minimizer its only residual is the value, whose sign is free."""
+    flat = uaos.minimize(lambda x: -3.0 + 0.0 * x[0], [(-1e308, 7e307)] * 3, method="LM", budget=40)
+    assert flat.fun == -3.0

@@ -29,7 +29,7 @@ def evaluation_count(value: object, name: str = "budget", unit: str = "evaluatio
     if number.is_integer() and number >= 1:
         return int(number)
     raise InvalidParameter(
-        f"{name} is {value!r}; expected a positive number of {unit}, or None",
+        f"{name} is {shortened(value)}; expected a positive number of {unit}, or None",
         name=name, value=value,
     )  # fmt: skip
 
@@ -42,7 +42,7 @@ def parse_budget(budget: float | str, dimension: int) -> int:
     >>> parse_budget("500D", 3)
     1500
     """
-    text = str(budget).strip()
+    text = shortened(budget) if isinstance(budget, int) else str(budget).strip()
     relative = text[-1:] in ("D", "d")
     try:
         number = float(text[:-1] if relative else text)
@@ -50,8 +50,8 @@ def parse_budget(budget: float | str, dimension: int) -> int:
         number = 0.0
     if not (1 <= number <= 1e12 and number == int(number)):
         raise InvalidParameter(
-            f"budget is {budget!r}; expected a number of evaluations from 1 to 1e12, or a multiple "
-            'of the dimension such as "10000D"', name="budget", value=budget,
+            f"budget is {shortened(budget)}; expected a number of evaluations from 1 to 1e12, or "
+            'a multiple of the dimension such as "10000D"', name="budget", value=budget,
         )  # fmt: skip
     return int(number) * (dimension if relative else 1)
 
@@ -62,7 +62,7 @@ def real_number(value: object, name: str, low: float) -> float:
     if low <= number < np.inf:
         return number
     raise InvalidParameter(
-        f"{name} is {value!r}; expected a finite number >= {low:g}", name=name, value=value
+        f"{name} is {shortened(value)}; expected a finite number >= {low:g}", name=name, value=value
     )
 
 
@@ -74,9 +74,12 @@ def real_target(target: object) -> float | None:
     if np.isfinite(number) or (np.isinf(number) and number == target):  # not from a large integer
         return number
     raise InvalidParameter(
-        f"target is {target!r}; expected a number, or None", name="target", value=target
+        f"target is {shortened(target)}; expected a number, or None", name="target", value=target
     )
 
+
+# Larger integers are no seeds.
+_SEED_BITS = 4096
 
 #: The most characters of the name of a problem, a method or a variable.
 LONGEST_NAME = 250
@@ -133,7 +136,9 @@ def true_or_false(value: object, name: str) -> bool:
     """Return a boolean; strings such as "no" would otherwise count as True."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise InvalidParameter(f"{name} is {value!r}; expected True or False", name=name, value=value)
+    raise InvalidParameter(
+        f"{name} is {shortened(value)}; expected True or False", name=name, value=value
+    )
 
 
 # Kinds of arrays that NumPy would silently convert to real numbers.
@@ -158,7 +163,7 @@ def real_numbers(values: object) -> FloatArray:
     if raw.dtype.kind == "O":
         for value in raw.ravel().tolist():
             if not (value is None or isinstance(value, numbers.Real | Decimal)):
-                raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
+                raise TypeError(f"{shortened(value, 80)} is a {type(value).__name__}")
     try:
         return np.array(raw, np.float64, order="C")
     except OverflowError:
@@ -172,10 +177,18 @@ def seeded_generator(seed: object) -> tuple[int | None, np.random.Generator]:
     if seed is None:
         # Drawn here, so that the result can name the seed that repeats the run.
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool) and int(seed) >= 0:
-        # NumPy's fastest: drawing numbers is a good part of the cost of a generation.
-        return int(seed), np.random.Generator(np.random.SFC64(int(seed)))
+    number = integer_seed(seed)
+    # NumPy's fastest: drawing numbers is a good part of the cost of a generation.
+    return number, np.random.Generator(np.random.SFC64(number))
+
+
+def integer_seed(seed: object) -> int:
+    """Return a seed as an integer; a result must be able to show it, and a file to hold it."""
+    if isinstance(seed, numbers.Integral) and not isinstance(seed, bool):
+        number = int(seed)
+        if 0 <= number < 2**_SEED_BITS:
+            return number
     raise InvalidParameter(
-        f"seed is {seed!r}; expected an integer >= 0, a numpy Generator, or None",
-        name="seed", value=seed,
+        f"seed is {shortened(seed)}; expected an integer >= 0 of at most {_SEED_BITS} bits, a "
+        "numpy Generator, or None", name="seed", value=seed,
     )  # fmt: skip

@@ -81,7 +81,8 @@ class UnknownName(UaosError, LookupError, ValueError):
         self.known = tuple(known)
         folded = {k.casefold(): k for k in self.known}
         # The time to look for similar names grows with the square of their length.
-        near = get_close_matches(str(name)[:_LONGEST].casefold(), folded, n=3, cutoff=0.55)
+        given = name[:_LONGEST].casefold() if isinstance(name, str) else ""
+        near = get_close_matches(given, folded, n=3, cutoff=0.55)
         self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
@@ -115,10 +116,13 @@ class InvalidFile(UaosError, ValueError):
     """A file is corrupt, has another format, or was written by a newer version."""
 
 
-def shortened(value: object) -> str:
-    """Return the representation of a value for a message, cut if it is very long."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def shortened(value: object, longest: int = _LONGEST) -> str:
+    """Return the representation of a value for a message: in one line, cut if it is very long."""
+    try:
+        text = " ".join(repr(value).splitlines())
+    except Exception:  # of an integer of thousands of digits, or by code of the user
+        return f"<{type(value).__name__} that cannot be shown>"
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def in_one_line(error: BaseException) -> str:

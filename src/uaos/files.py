@@ -23,7 +23,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     followed; devices and pipes are written to directly.
     """
     target = Path(path).resolve()
-    special = target.exists() and not target.is_file()
+    special = os.path.exists(target) and not target.is_file()
     part = target if special else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield part
@@ -35,7 +35,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InvalidFile(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         if not special:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # not there, or too long a name to be there
+                part.unlink()
 
 
 @contextlib.contextmanager

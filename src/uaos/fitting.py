@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.checks import parse_budget
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.minimization import minimize
 from uaos.optimizers.catalogue import ConfigurationLike
 from uaos.optimizers.configuration import Configuration
@@ -81,8 +81,8 @@ def least_squares(
     """
     if not callable(residuals):
         raise InvalidParameter(
-            f"residuals is {residuals!r}; expected a function of a point", name="residuals",
-            value=residuals,
+            f"residuals is {shortened(residuals)}; expected a function of a point",
+            name="residuals", value=residuals,
         )  # fmt: skip
     function = WithArguments(residuals, tuple(args)) if args else residuals
     problem = ResidualProblem(function, bounds_around(bounds, x0), name=ANONYMOUS)

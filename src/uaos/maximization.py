@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from uaos.checks import real_numbers, real_target
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.minimization import minimize
 from uaos.problems.problem import Problem
 from uaos.problems.space import BoundsLike
@@ -104,7 +104,8 @@ def maximize(
     """
     if isinstance(fun, Problem) or not callable(fun):
         raise InvalidParameter(
-            f"fun is {fun!r}; expected a function to maximize. A uaos.Problem is minimized",
+            f"fun is {shortened(fun)}; expected a function to maximize. A uaos.Problem is "
+            "minimized",
             name="fun", value=fun,
         )  # fmt: skip
     target, callback = real_target(arguments.get("target")), arguments.get("callback")

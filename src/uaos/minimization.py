@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.checks import true_or_false
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.extras import require
 from uaos.optimizers.catalogue import ConfigurationLike
 from uaos.options import DEFAULTS, Options, ProblemOptions, evolution_settings, with_options
@@ -236,7 +236,7 @@ def _as_problem(
     args = options.get("args", ())
     if not isinstance(args, tuple | list):
         raise InvalidParameter(
-            f"args is {args!r}; expected a tuple of further arguments of fun",
+            f"args is {shortened(args)}; expected a tuple of further arguments of fun",
             name="args",
             value=args,
         )
@@ -278,8 +278,8 @@ def _run_class(schedule: object, workers: object) -> Callable[..., Run]:
         return functools.partial(AsynchronousRun, log=schedule)
     if not (isinstance(schedule, str) and schedule == "async"):
         raise InvalidParameter(
-            f'schedule is {schedule!r}; expected "sync", "async" or the log of an asynchronous '
-            "run. (The population of differential evolution shrinks by NP_schedule.)",
+            f'schedule is {shortened(schedule)}; expected "sync", "async" or the log of an '
+            "asynchronous run. (The population of differential evolution shrinks by NP_schedule.)",
             name="schedule", value=schedule,
         )  # fmt: skip
     if callable(workers) and not hasattr(workers, "submit"):
@@ -309,7 +309,7 @@ def _recording(record: object) -> bool:
     """Return whether the result has all points."""
     if record is not None and not (isinstance(record, str) and record == "points"):
         raise InvalidParameter(
-            f'record is {record!r}; expected "points" or None', name="record", value=record
+            f'record is {shortened(record)}; expected "points" or None', name="record", value=record
         )
     return record is not None
 
@@ -318,7 +318,7 @@ def _polishing(polish: bool | Callable[..., object]) -> Polish | None:
     """Return what polishes the result, None for nothing."""
     if not (callable(polish) or isinstance(polish, bool)):
         raise InvalidParameter(
-            f"polish is {polish!r}; expected True, False or a function",
+            f"polish is {shortened(polish)}; expected True, False or a function",
             name="polish",
             value=polish,
         )

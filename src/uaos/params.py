@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -86,7 +86,7 @@ class Parameter:
     def refusal(self, value: object, name: str, owner: str) -> InvalidParameter:
         """Return the error for a value that is not allowed."""
         title = f"{name} of {owner}" if owner else name
-        message = f"{title} is {value!r}; expected {self.allowed}"
+        message = f"{title} is {shortened(value)}; expected {self.allowed}"
         return InvalidParameter(message, name=name, value=value, owner=owner)
 
 
@@ -341,7 +341,7 @@ class Categorical(Parameter):
     def __post_init__(self) -> None:
         if isinstance(self.choices, str | Mapping) or not isinstance(self.choices, Iterable):
             raise InvalidParameter(
-                f"choices is {self.choices!r}; expected a sequence of values",
+                f"choices is {shortened(self.choices)}; expected a sequence of values",
                 name="choices", value=self.choices,
             )  # fmt: skip
         object.__setattr__(self, "choices", tuple(self.choices))
@@ -352,7 +352,7 @@ class Categorical(Parameter):
         for k, choice in enumerate(self.choices):
             if any(_same(choice, other) for other in self.choices[:k]):
                 raise InvalidParameter(
-                    f"choices has {choice!r} twice; expected different values",
+                    f"choices has {shortened(choice)} twice; expected different values",
                     name="choices", value=choice,
                 )  # fmt: skip
         _check_default(self)
@@ -405,7 +405,9 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
     for name, value in (("low", low), ("high", high), *([("step", step)] if step else [])):
         if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
             raise InvalidParameter(
-                f"{name} of {ends} is {value!r}; expected {expected}", name=name, value=value
+                f"{name} of {ends} is {shortened(value)}; expected {expected}",
+                name=name,
+                value=value,
             )
     if not low < high:
         raise InvalidParameter(

@@ -165,7 +165,7 @@ class Result(Mapping[str, Any]):
         the violations if it also had constraints.
     log : ndarray of int
         The order in which evaluations ended, of an asynchronous run: `minimize` repeats the run if
-        it gets the log as `schedule`.
+        it gets the log as `schedule`. None if the run was continued from a checkpoint.
     population, population_energies : ndarray
         The last population and its values, the best first; only there after differential evolution
         without named variables.

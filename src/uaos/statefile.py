@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.errors import InvalidFile, UaosError
+from uaos.errors import InvalidFile, UaosError, shortened
 from uaos.files import whole_file
 
 #: A tree of numbers, strings, None, arrays, and lists and dicts of these.
@@ -112,7 +112,7 @@ def check_kinds(saved: object, fresh: object, name: str = "state") -> None:
         for key in saved.keys() & fresh.keys():
             check_kinds(saved[key], fresh[key], key)
     elif _kind(saved) != _kind(fresh):
-        raise InvalidFile(f"{name} is {saved!r:.80}; expected {_kind(fresh)}")
+        raise InvalidFile(f"{name} is {shortened(saved, 80)}; expected {_kind(fresh)}")
 
 
 def _kind(value: object) -> str:
@@ -126,7 +126,9 @@ def _kind(value: object) -> str:
 def new_generator(name: object) -> np.random.Generator:
     """Return a new generator of the kind that a file names."""
     if not isinstance(name, str) or name not in BIT_GENERATORS:
-        raise InvalidFile(f"the generator is {name!r}; expected one of {', '.join(BIT_GENERATORS)}")
+        raise InvalidFile(
+            f"the generator is {shortened(name)}; expected one of {', '.join(BIT_GENERATORS)}"
+        )
     return np.random.Generator(BIT_GENERATORS[name]())
 
 

@@ -103,6 +103,8 @@ def test_integers_beyond_the_range_of_floats_are_refused(name: str, count) -> No
         ("top_NP", 10**400),
         ("operators", np.array(3)),
         ("restart", np.zeros(2)),
+        ("vectorized", np.zeros(2)),
+        ("maxfun", np.zeros(2)),
     ],
 )
 def test_arrays_and_huge_integers_where_they_do_not_belong_are_refused(
@@ -111,6 +113,30 @@ def test_arrays_and_huge_integers_where_they_do_not_belong_are_refused(
     with pytest.raises(UaosError):
         uaos.minimize(sphere, [(-5, 5)] * 2, method="mix", budget=40, **{name: value})
     count("odd calls of minimize")
+
+
+class Unprintable:
+    """An object without a representation."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["F", "CR", "top_NP", "popsize", "budget", "target", "x0", "maxiter", "max_time", "tol", "seed",
+     "archive_size", "integrality", "scale", "known", "bounds", "method", "operators", "restart",
+     "schedule", "boundary", "jac", "constraints", "callback", "noise", "record"],
+)  # fmt: skip
+def test_values_that_cannot_be_shown_are_refused_in_one_short_line(name: str, count) -> None:
+    odd = [[10**5000, 1], Unprintable(), "a\n" * 5000, np.zeros((1000, 3))]
+    for value in [10**5000, *odd]:
+        given = {"bounds": [(-5, 5)] * 2, "budget": 40} | {name: value}
+        with pytest.raises(UaosError) as caught:
+            uaos.minimize(lambda x: float(np.sum(x * x)), **given)
+        assert len(str(caught.value).splitlines()) == 1
+        assert len(str(caught.value)) < 800
+    count("odd calls of minimize", 5)
 
 
 @pytest.mark.parametrize("method", ["mix", "CMA-ES", "BFGS", "STEP", "portfolio", "EA4eig"])

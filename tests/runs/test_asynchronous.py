@@ -79,3 +79,22 @@ def test_an_exception_and_ctrl_c_end_the_run():
 def test_what_it_cannot_do_is_said(arguments, name):
     with raises(InvalidParameter, name=name):
         uaos.minimize(bowl, BOX, budget=50, **arguments)
+
+
+def test_the_last_batch_of_cma_es_may_be_cut_to_the_budget():
+    """Two workers and an odd budget: one point of the last pair is left."""
+    with ThreadPoolExecutor(2) as executor:
+        for budget in (39, 40, 41):
+            result = uaos.minimize(
+                bowl, BOX, seed=1, budget=budget, method="CMA-ES", workers=executor,
+                schedule="async",
+            )  # fmt: skip
+            assert result.nfev == budget
+
+
+def test_a_run_that_was_continued_has_no_log(tmp_path):
+    """The log would not tell what happened before."""
+    options = {"seed": 1, "schedule": "async", "checkpoint": tmp_path / "run.state"}
+    first = uaos.minimize(bowl, BOX, budget=60, maxiter=20, **options)
+    assert first.log is not None
+    assert uaos.minimize(bowl, BOX, budget=60, **options).log is None

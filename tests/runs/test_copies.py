@@ -8,6 +8,7 @@ import pytest
 
 import uaos
 from uaos.problems import Problem
+from uaos.runs.evaluator import Evaluator
 
 BOX = [(-5.0, 5.0), (2.0, 2.0), (-5.0, 5.0)]
 
@@ -115,3 +116,61 @@ def test_the_note_of_an_exception_has_the_point_as_it_was():
     with pytest.raises(ArithmeticError) as raised:
         uaos.minimize(fun, [(2, 2), (1, 1.5)], x0=[2, 1.25], seed=1)
     assert "x = [2.   1.25]" in raised.value.__notes__[0]
+
+
+def same_array(function):
+    """Return a function that returns its results in one array, which it fills anew each time."""
+    numbers = {}
+
+    def filled(x):
+        result = np.atleast_1d(function(x))
+        array = numbers.setdefault("array", np.empty_like(result))
+        array[:] = result
+        return array
+
+    return filled
+
+
+@pytest.mark.parametrize("workers", [1, 2, map, "executor"])
+def test_functions_may_return_the_same_array_each_time(workers):
+    """Values, gradients and constraints of a batch are those of each point, not of the last."""
+    box = [(-5.0, 5.0)] * 2
+    sphere, half = same_array(lambda x: float(x @ x)), same_array(lambda x: x[0] - 1.0)
+    with ThreadPoolExecutor(1) as executor:
+        chosen = executor if workers == "executor" else workers
+        options = {"workers": chosen, "seed": 1, "budget": 200, "method": "CMA-ES"}
+        result = uaos.minimize(sphere, box, **options)
+        bounded = uaos.minimize(
+            sphere, box, constraints={"type": "ineq", "fun": half}, **options | {"workers": 1}
+        )
+    assert result.fun == float(result.x @ result.x) < 1e-3
+    assert bounded.fun == float(bounded.x @ bounded.x) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_gradients_may_be_the_same_array_each_time():
+    problem = Problem(
+        lambda x: float(x @ x), [(-5, 5)] * 2, name="sphere", jac=same_array(lambda x: 2 * x)
+    )
+    points = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with Evaluator(problem) as evaluator:
+        _, _, details = evaluator(points, gradients=True)
+    assert details.gradients.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_residuals_may_be_the_same_array_each_time():
+    result = uaos.least_squares(same_array(lambda x: x - [1.0, 2.0]), [0.0, 0.0], seed=1)
+    assert result.x == pytest.approx([1.0, 2.0])
+    assert result.fun == pytest.approx(0.0, abs=1e-12)
+
+
+def test_asynchronous_runs_hand_out_copies():
+    def writes(x):
+        value = float(x @ x)
+        x[:] = 999.0
+        return value
+
+    result = uaos.minimize(
+        writes, [(-5, 5)] * 2, budget=20, seed=1, schedule="async", record="points"
+    )
+    assert (np.abs(result.X) <= 5).all()
+    assert result.F.tolist() == [float(x @ x) for x in result.X]

@@ -156,3 +156,21 @@ def test_a_known_point_may_be_evaluated_again():
         assert memory.recall(x) is None
     assert memory.recall(-x).tolist() == [1.0]  # -0.0
     assert memory.recalled == 1
+
+
+@pytest.mark.parametrize("method", [None, "CMA-ES", "mix", "GP"])
+def test_known_points_do_without_bounds(method):
+    """With x0, and with the best known point instead of it."""
+    X = np.array([[1.0, 2.0], [2.0, -1.0]])
+    bounds = [(-np.inf, np.inf), (-3.0, np.inf)]
+    options = {"known": (X, (X**2).sum(axis=1)), "method": method, "budget": 20, "seed": 1}
+    result = uaos.minimize(sphere, x0=[4.0, 4.0], **options)
+    assert result.fun == sphere(result.x) <= 5.0
+    assert uaos.minimize(sphere, bounds, **options).fun <= 5.0
+
+
+def test_a_record_of_nothing_has_the_dimension():
+    known = np.zeros((1, 3)), [0.0]
+    result, _ = search(known=known, target=1.0)
+    assert result.nfev == 0
+    assert result.X.shape == (0, 3)

@@ -362,3 +362,10 @@ def test_maximize_turns_estimates_round():
     result = uaos.maximize(lambda x: -noisy(x), BOX, budget=500, seed=1)
     assert result.history.estimates[-1, 1] == result.fun
     assert result.fun_std > 0
+
+
+def test_candidates_are_finite_and_inside_where_a_sum_of_points_overflows():
+    low, high = -1.7e308, 0.0
+    evolution = uaos.configuration("mix").build([(low, high)] * 2, seed=1, budget=200)
+    evolution.tell(evolution.ask()[:, 0] * 1e-10)
+    assert ((low <= evolution.candidates) & (evolution.candidates <= high)).all()

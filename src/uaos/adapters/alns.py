@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike
 from uaos.arrays import BoolArray
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.params import known_only
 
@@ -82,7 +82,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
     ) -> None:
         super().__init__(num_destroy, num_repair, op_coupling)
         if not isinstance(segment, int) or segment < 1:
-            message = f"segment is {segment!r}; expected a positive number of iterations"
+            message = f"segment is {shortened(segment)}; expected a positive number of iterations"
             raise InvalidParameter(message, name="segment", value=segment)
         self.segment = segment
         self._current_objective: float | None = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.checks import seeded_generator
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers.surrogate import Coordinates, Proposer, model_values
 from uaos.params import Categorical, Integer, Real
@@ -86,7 +86,7 @@ class OptunaSampler(BaseSampler):
     ) -> None:
         if isinstance(n_startup_trials, bool) or not isinstance(n_startup_trials, int):
             raise InvalidParameter(
-                f"n_startup_trials is {n_startup_trials!r}; expected an integer",
+                f"n_startup_trials is {shortened(n_startup_trials)}; expected an integer",
                 name="n_startup_trials", value=n_startup_trials,
             )  # fmt: skip
         self._rng = seeded_generator(seed)[1]

@@ -25,7 +25,7 @@ import numpy as np
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike, best
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers import catalogue
 from uaos.selection.method import Method
@@ -597,7 +597,9 @@ def _parse_variant(text: str, template: Variant) -> Variant:
     for name, value in zip(("selection", "n_diffs", "crossover"), values, strict=True):
         choice = getattr(variant, name)
         if value not in choice.all:
-            message = f"variant {text!r} has the {name} {value!r}; expected one of {choice.all}"
+            message = (
+                f"variant {text!r} has the {name} {shortened(value)}; expected one of {choice.all}"
+            )
             raise InvalidParameter(message, name=name, value=value)
         choice.set(value)
     return variant

@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.checks import evaluation_count
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import ConfigurationLike, as_configuration
@@ -104,7 +104,8 @@ class SearchCV(RandomizedSearchCV):
         """Ask for candidates and tell their scores, as scikit-learn's base class expects."""
         if not isinstance(self.space, Mapping | Space):
             raise InvalidParameter(
-                f"space is {self.space!r}; expected a mapping of parameter names to variables",
+                f"space is {shortened(self.space)}; expected a mapping of parameter names to "
+                "variables",
                 name="space", value=self.space,
             )  # fmt: skip
         space = self.space if isinstance(self.space, Space) else Space(self.space)

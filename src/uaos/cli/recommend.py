@@ -9,7 +9,7 @@ from rich.text import Text
 from uaos.checks import parse_budget
 from uaos.cli.app import app, console
 from uaos.cli.options import Overwrite
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.files import check_output
 
 
@@ -55,8 +55,8 @@ def _per_dimension(budget: str | None, dimension: int | None) -> float | None:
         return float(parse_budget(budget, 1))
     if dimension is None:
         raise InvalidParameter(
-            f"budget is {budget!r}, but the problems have different dimensions; expected a "
-            "multiple of the dimension, such as 200D",
+            f"budget is {shortened(budget)}, but the problems have different dimensions; expected "
+            "a multiple of the dimension, such as 200D",
             name="budget", value=budget,
         )  # fmt: skip
     return parse_budget(budget, dimension) / dimension

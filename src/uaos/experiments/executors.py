@@ -13,7 +13,7 @@ from multiprocessing import active_children, connection, get_context, parent_pro
 from multiprocessing.process import BaseProcess
 from typing import Any, Generic, Protocol, TypeVar
 
-from uaos.errors import InvalidParameter, UaosError, in_one_line
+from uaos.errors import InvalidParameter, UaosError, in_one_line, shortened
 from uaos.experiments.provenance import versions
 from uaos.extras import optional
 from uaos.loading import load_source, loaded_files
@@ -397,13 +397,13 @@ def check_pool(executor: object, jobs: int | None) -> None:
     """Check the executor and the number of jobs before anything is written."""
     if executor is not None and not (isinstance(executor, Executor) or callable(executor)):
         raise InvalidParameter(
-            f"executor is {executor!r}; expected a concurrent.futures.Executor, or a function that "
-            "makes one", name="executor", value=executor,
+            f"executor is {shortened(executor)}; expected a concurrent.futures.Executor, or a "
+            "function that makes one", name="executor", value=executor,
         )  # fmt: skip
     if jobs is not None and (type(jobs) is not int or not 1 <= jobs <= 1024):
         raise InvalidParameter(
-            f"jobs is {jobs!r}; expected a number of processes from 1 to 1024", name="jobs",
-            value=jobs,
+            f"jobs is {shortened(jobs)}; expected a number of processes from 1 to 1024",
+            name="jobs", value=jobs,
         )  # fmt: skip
 
 

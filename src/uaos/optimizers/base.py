@@ -25,6 +25,7 @@ from uaos.errors import (
     InvalidFile,
     InvalidParameter,
     UaosError,
+    shortened,
 )
 from uaos.history import History
 from uaos.jit import njit
@@ -738,7 +739,9 @@ class Optimizer(ABC):
                 "tell_one() before ask(): call ask() and evaluate its points first"
             )
         if isinstance(index, bool) or not isinstance(index, int | np.integer):
-            raise InvalidFeedback(f"index is {index!r}; expected an integer. Nothing was changed")
+            raise InvalidFeedback(
+                f"index is {shortened(index)}; expected an integer. Nothing was changed"
+            )
         if not 0 <= index < len(points):
             raise InvalidFeedback(
                 f"index is {index}; expected 0 to {len(points) - 1}, a row of what ask() returned. "

@@ -11,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.configuration import FOR_ANY_RUN, Configuration
 from uaos.optimizers.registry import optimizer_class, optimizer_classes
@@ -159,7 +159,7 @@ def as_configuration(method: ConfigurationLike) -> Configuration:
     if isinstance(method, str | os.PathLike | Configuration):
         return configuration(method)
     raise InvalidParameter(
-        f"method is {method!r}; expected None, a name, a TOML file, a uaos.Method or a "
+        f"method is {shortened(method)}; expected None, a name, a TOML file, a uaos.Method or a "
         "uaos.Configuration",
         name="method", value=method,
     )  # fmt: skip

@@ -795,7 +795,7 @@ class CMAES(Optimizer):
         present one, and their lengths limited as for injected points (Hansen 2011).
         """
         violations = np.zeros(len(values)) if self.violations is None else self.violations
-        columns = np.column_stack([values, violations, self._excess, points])
+        columns = np.column_stack([values, violations, self._excess[: len(values)], points])
         self._gathered = np.vstack([self._gathered, columns])
         if len(self._gathered) < self.popsize:
             return None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.checks import printable_name
-from uaos.errors import InvalidFile, InvalidParameter, UaosError
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, shortened
 from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.registry import optimizer_class, optimizer_classes
@@ -223,7 +223,7 @@ class Configuration:
         """
         if not isinstance(data, Mapping):
             raise InvalidParameter(
-                f"configuration is {data!r}; expected a mapping, as to_dict returns it",
+                f"configuration is {shortened(data)}; expected a mapping, as to_dict returns it",
                 name="configuration", value=data,
             )  # fmt: skip
         values = dict(data)
@@ -292,7 +292,7 @@ def _check_types(values: Mapping[str, object]) -> None:
         kind, expected = (str, "a string") if part in _PARTS[:3] else (Mapping, "a mapping")
         if part in values and not isinstance(values[part], kind):
             raise InvalidParameter(
-                f"{part} of the configuration is {values[part]!r}; expected {expected}",
+                f"{part} of the configuration is {shortened(values[part])}; expected {expected}",
                 name=part, value=values[part],
             )  # fmt: skip
 

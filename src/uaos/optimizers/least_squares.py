@@ -165,7 +165,7 @@ class LM(RestartingSearch):
         self._promise = -float(gradient @ d + 0.5 * d @ curvature @ d)
         goal = np.clip(self._x + d * self.scale, self.low, self.high)
         self._step = goal - self._x
-        if not self._promise > _PRECISION * self._f or not self._step.any():
+        if not self._promise > _PRECISION * abs(self._f) or not self._step.any():
             self._end()
             return
         self._phase = "trial"
@@ -190,4 +190,4 @@ class LM(RestartingSearch):
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
         self._end_settled()
-        self._compare_runs(_SAME * self._f)
+        self._compare_runs(_SAME * abs(self._f))

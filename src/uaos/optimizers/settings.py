@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.params import check_fields, known_only
 
 
@@ -54,7 +54,7 @@ class OptimizerSettings:
         if isinstance(value, Mapping):
             return cls.from_dict(value)
         raise InvalidParameter(
-            f"settings is {value!r}; expected {cls.__name__}, a mapping, or None",
+            f"settings is {shortened(value)}; expected {cls.__name__}, a mapping, or None",
             name="settings", value=value,
         )  # fmt: skip
 

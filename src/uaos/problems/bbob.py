@@ -22,7 +22,7 @@ from typing import Protocol, SupportsIndex
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter, shortened
 from uaos.extras import optional, require
 from uaos.files import read_text
 from uaos.problems.problem import Problem, Suite, integer_in
@@ -277,7 +277,9 @@ def check_dimension(dimension: int, owner: str = "the BBOB suite") -> int:
     """Return the dimension if COCO's suite has it, otherwise raise an error."""
     if dimension not in DIMENSIONS:
         expected = ", ".join(map(str, DIMENSIONS))
-        message = f"{owner} does not have the dimension {dimension!r}; choose one of {expected}"
+        message = (
+            f"{owner} does not have the dimension {shortened(dimension)}; choose one of {expected}"
+        )
         raise InvalidParameter(message, name="dimension", value=dimension, owner=owner)
     return int(dimension)
 

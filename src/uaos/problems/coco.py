@@ -17,7 +17,7 @@ from typing import Protocol, SupportsIndex
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter, UaosError, shortened
 from uaos.extras import optional, require
 from uaos.problems import bbob
 from uaos.problems.problem import Problem, Suite
@@ -292,14 +292,14 @@ def coco_suite(
     if chosen not in about.dimensions:
         expected = ", ".join(map(str, about.dimensions))
         raise InvalidParameter(
-            f"{name} does not have the dimension {chosen!r}; choose one of {expected}",
+            f"{name} does not have the dimension {shortened(chosen)}; choose one of {expected}",
             name="dimension", value=chosen, owner=name,
         )  # fmt: skip
     first, last = about.functions[0], about.functions[-1]
     numbers = bbob.parse_numbers("functions", functions or f"{first}-{last}", first, last)
     if isinstance(instances, str) and not instances[:1].isdigit():
         raise InvalidParameter(
-            f'instances is {instances!r}; expected numbers from 1 to 1000 such as "1-5,8"',
+            f'instances is {shortened(instances)}; expected numbers from 1 to 1000 such as "1-5,8"',
             name="instances", value=instances, owner=name,
         )  # fmt: skip
     chosen_instances = bbob.parse_numbers("instances", instances, 1, 1000)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.arrays import FloatArray, detached
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: How far a constraint with lb = ub may be off, relative to 1 or to |lb|: floating-point numbers
 #: rarely meet it exactly.
@@ -35,7 +35,7 @@ def as_constraints(constraints: object) -> list["Constraint"]:
 def _invalid_constraint(value: object) -> InvalidParameter:
     """Return the error for a value that is not a constraint."""
     return InvalidParameter(
-        f"constraints is {value!r}; expected {_EXPECTED}", name="constraints", value=value
+        f"constraints is {shortened(value)}; expected {_EXPECTED}", name="constraints", value=value
     )
 
 
@@ -102,7 +102,9 @@ class Constraint:
             values = np.asarray(self._at(X.copy(), len(X)), dtype=float)
             values = values[:, None] if values.ndim == 1 else values
         else:  # a copy, which the user's function may write to
-            values = np.asarray([np.atleast_1d(self._at(x)) for x in X.copy()], dtype=float)
+            values = np.asarray(
+                [np.atleast_1d(detached(self._at(x))) for x in X.copy()], dtype=float
+            )
         sizes = ((1,), values.shape[1:])
         fits = self._low.shape in sizes and self._high.shape in sizes
         if values.ndim != 2 or len(values) != len(X) or not fits:

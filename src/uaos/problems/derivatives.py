@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.arrays import FloatArray, detached
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: A gradient: a function of a point, or True if the objective returns (value, gradient).
 GradientLike = Callable[..., ArrayLike] | bool | None
@@ -33,10 +33,11 @@ class ValueAndGradient:
         returned = self._function(x)
         if not (isinstance(returned, Sequence) and len(returned) == 2):
             raise InvalidFeedback(
-                f"fun returned {repr(returned)[:100]}; expected (value, gradient), as jac is True"
+                f"fun returned {shortened(returned, 100)}; expected (value, gradient), as jac is "
+                "True"
             )
         value, gradient = returned
-        self._last = key, gradient
+        self._last = key, detached(gradient)
         return value
 
     def gradient(self, x: FloatArray) -> ArrayLike:
@@ -66,7 +67,9 @@ def split_gradient(
     if jac is True or not callable(jac):
         expected = "a function of a point that returns the gradient"
         expected += "" if vectorized else ", or True if fun returns (value, gradient)"
-        raise InvalidParameter(f"jac is {jac!r}; expected {expected}", name="jac", value=jac)
+        raise InvalidParameter(
+            f"jac is {shortened(jac)}; expected {expected}", name="jac", value=jac
+        )
     return fun, jac
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.problems.variables import Space
 
 
@@ -64,8 +64,9 @@ def constraints_by_name(constraints: object, space: Space, vectorized: bool) -> 
     fun = getattr(constraints, "fun", None)
     if fun is None or hasattr(constraints, "A"):
         raise InvalidParameter(
-            f"constraints has {constraints!r}; with named variables each constraint is a function "
-            "of a dict: {'type': 'ineq', 'fun': g} for g(x) >= 0, or a NonlinearConstraint",
+            f"constraints has {shortened(constraints)}; with named variables each constraint is a "
+            "function of a dict: {'type': 'ineq', 'fun': g} for g(x) >= 0, or a "
+            "NonlinearConstraint",
             name="constraints", value=constraints,
         )  # fmt: skip
     lb, ub = constraints.lb, constraints.ub  # type: ignore[attr-defined]

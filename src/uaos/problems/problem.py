@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self, SupportsIndex, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import BoolArray, FloatArray, detached
 from uaos.checks import as_float, printable_name, real_numbers, true_or_false
-from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName
+from uaos.errors import InvalidFeedback, InvalidParameter, NameClash, UnknownName, shortened
 from uaos.loading import module_source, source_hash
 from uaos.problems.constraints import as_constraints
 from uaos.problems.derivatives import GradientLike, split_gradient
@@ -132,23 +132,24 @@ class Problem:
         label = _name_of(fun) if name is None else printable_name(name, "name")
         as_constraints(constraints)  # which checks them
         space = FreeSpace(bounds, integrality)
-        fun, gradient = split_gradient(fun, jac, bool(vectorized))
+        vectorized = true_or_false(vectorized, "vectorized")
+        fun, gradient = split_gradient(fun, jac, vectorized)
         if space.names is not None:
             if gradient is not None:
                 raise InvalidParameter(
                     "jac is for functions of an array; omit it with named variables",
                     name="jac", value=jac,
                 )  # fmt: skip
-            fun = ByName(fun, space.names, bool(vectorized))
-            true = None if true is None else ByName(true, space.names, bool(vectorized))
-            constraints = constraints_by_name(constraints, space.names, bool(vectorized))
+            fun = ByName(fun, space.names, vectorized)
+            true = None if true is None else ByName(true, space.names, vectorized)
+            constraints = constraints_by_name(constraints, space.names, vectorized)
         self._set(
             name=label,
             function=label if function is None else printable_name(function, "function"),
             group=None if group is None else printable_name(group, "group"),
             space=space,
             optimum=_optimum(optimum),
-            vectorized=true_or_false(vectorized, "vectorized"),
+            vectorized=vectorized,
             constraints=constraints,
             x0=x0,
             fun=fun,
@@ -250,7 +251,7 @@ class Problem:
 
     def _evaluate(self, fun: Callable[..., object], points: FloatArray) -> FloatArray:
         copies = points.copy()
-        returned = fun(copies) if self.vectorized else [fun(x) for x in copies]
+        returned = fun(copies) if self.vectorized else [detached(fun(x)) for x in copies]
         return self.values(returned, len(points), strict=True)
 
     def residuals(self, returned: object, n: int) -> FloatArray | None:
@@ -282,7 +283,7 @@ class Problem:
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
                 f"{owner}fun must return a real number for each point: {error}; got "
-                f"{repr(returned)[:200]}"
+                f"{shortened(returned, 200)}"
             ) from None
         if array.size == n:  # some functions return arrays of length one
             return array.reshape(n)
@@ -351,7 +352,7 @@ class Suite(Sequence[Problem]):
         for problem in problems:
             if not isinstance(problem, Problem):
                 raise InvalidParameter(
-                    f"the suite {name} has {problem!r} among its problems; expected "
+                    f"the suite {name} has {shortened(problem)} among its problems; expected "
                     "uaos.Problem objects",
                     name="problems", value=problem, owner=name,
                 )  # fmt: skip
@@ -478,7 +479,7 @@ def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -
         return int(cast(float, value))  # exact, where a float would not be
     parameter = f"{name} of {owner}" if owner else name
     raise InvalidParameter(
-        f"{parameter} is {value!r}; expected an integer from {low} to {high}",
+        f"{parameter} is {shortened(value)}; expected an integer from {low} to {high}",
         name=name, value=value, owner=owner,
     )  # fmt: skip
 
@@ -488,8 +489,8 @@ def _check_functions(fun: object, true: object) -> None:
     for argument, function_of_point in (("fun", fun), ("true", true)):
         if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
             raise InvalidParameter(
-                f"{argument} is {function_of_point!r}; expected a function of a point, or with "
-                "vectorized=True of many",
+                f"{argument} is {shortened(function_of_point)}; expected a function of a point, "
+                "or with vectorized=True of many",
                 name=argument, value=function_of_point,
             )  # fmt: skip
 
@@ -510,6 +511,6 @@ def _optimum(value: object) -> float | None:
     if np.isfinite(number := as_float(value)):
         return number
     raise InvalidParameter(
-        f"optimum is {value!r}; expected a finite number, or None if it is not known",
+        f"optimum is {shortened(value)}; expected a finite number, or None if it is not known",
         name="optimum", value=value,
     )  # fmt: skip

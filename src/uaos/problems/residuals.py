@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback
+from uaos.errors import InvalidFeedback, shortened
 from uaos.problems.problem import Problem
 
 
@@ -52,5 +52,5 @@ def _numbers(row: object) -> FloatArray:
         return np.atleast_1d(np.array(np.nan if row is None else row, dtype=float)).ravel()
     except (TypeError, ValueError) as error:
         raise InvalidFeedback(
-            f"residuals must return real numbers: {error}; got {repr(row)[:100]}"
+            f"residuals must return real numbers: {error}; got {shortened(row, 100)}"
         ) from None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.checks import real_numbers, true_or_false
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.params import Value
 from uaos.problems.activity import Activity
 from uaos.problems.variables import Space
@@ -59,7 +59,7 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             pairs = real_numbers(bounds)
     except (TypeError, ValueError):
         raise InvalidParameter(
-            f"bounds is {bounds!r}; expected {expected}", name="bounds", value=bounds
+            f"bounds is {shortened(bounds)}; expected {expected}", name="bounds", value=bounds
         ) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
         if pairs.ndim == 1:
@@ -97,8 +97,8 @@ def integer_coordinates(integrality: ArrayLike, dimension: int, most: int = 1) -
             raise ValueError
     except ValueError:
         raise InvalidParameter(
-            f"integrality is {integrality!r}; expected True or False for each of {dimension} "
-            "coordinates",
+            f"integrality is {shortened(integrality)}; expected True or False for each of "
+            f"{dimension} coordinates",
             name="integrality", value=integrality,
         ) from None  # fmt: skip
     return chosen.astype(np.int64)
@@ -125,9 +125,11 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
     try:
         points = np.atleast_2d(real_numbers(x0))
     except (TypeError, ValueError):
-        raise InvalidParameter(f"x0 is {x0!r}; expected {expected}", name="x0", value=x0) from None
+        raise InvalidParameter(
+            f"x0 is {shortened(x0)}; expected {expected}", name="x0", value=x0
+        ) from None
     if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
-        raise InvalidParameter(f"x0 is {x0!r}; expected {expected}", name="x0", value=x0)
+        raise InvalidParameter(f"x0 is {shortened(x0)}; expected {expected}", name="x0", value=x0)
     outside = np.argwhere((points < low) | (points > high))
     if len(outside) and boundary != "none":
         point, j = outside[0].tolist()
@@ -218,8 +220,8 @@ def _checked_scale(scale: ArrayLike, dimension: int) -> FloatArray:
             raise ValueError
     except (TypeError, ValueError):
         raise InvalidParameter(
-            f"scale is {scale!r}; expected a positive number, or one for each of {dimension} "
-            "coordinates",
+            f"scale is {shortened(scale)}; expected a positive number, or one for each of "
+            f"{dimension} coordinates",
             name="scale", value=scale,
         ) from None  # fmt: skip
     return lengths
@@ -233,7 +235,7 @@ def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
         dimension = np.atleast_2d(real_numbers(x0)).shape[-1]
     except (TypeError, ValueError):
         raise InvalidParameter(
-            f"x0 is {x0!r}; expected a point of finite numbers", name="x0", value=x0
+            f"x0 is {shortened(x0)}; expected a point of finite numbers", name="x0", value=x0
         ) from None
     return np.tile([-np.inf, np.inf], (dimension, 1))
 

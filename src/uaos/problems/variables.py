@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
 from uaos.params import Categorical, Integer, Real, Value, decimals_of
 from uaos.problems.activity import Activity, Test
 
@@ -274,7 +274,8 @@ class Space:
         """
         if not isinstance(values, Mapping):
             raise InvalidParameter(
-                f"{owner or 'values'} is {values!r}; expected a mapping of names to values",
+                f"{owner or 'values'} is {shortened(values)}; expected a mapping of names to "
+                "values",
                 name=owner or "values", value=values,
             )  # fmt: skip
         defaults = {v.name: v.default for v in self.variables if v.default is not None}
@@ -310,7 +311,7 @@ class Space:
         if isinstance(x0, Sequence) and len(x0) and all(isinstance(v, Mapping) for v in x0):
             return np.array([self.encode(v, f"x0[{k}]") for k, v in enumerate(x0)])
         raise InvalidParameter(
-            f"x0 is {x0!r}; expected a mapping of names to values, or a list of them",
+            f"x0 is {shortened(x0)}; expected a mapping of names to values, or a list of them",
             name="x0", value=x0,
         )  # fmt: skip
 
@@ -579,7 +580,7 @@ def _checked_name(name: object) -> str:
     if isinstance(name, str) and name.strip() and name.isprintable():
         return name
     raise InvalidParameter(
-        f"a variable is called {name!r}; expected a string of printable characters",
+        f"a variable is called {shortened(name)}; expected a string of printable characters",
         name="space", value=name,
     )  # fmt: skip
 
@@ -591,7 +592,7 @@ def _as_domain(name: str, value: object) -> Real | Integer | Categorical:
     if value is None or isinstance(value, str | bool | np.bool_ | int | float | np.number):
         return Categorical((value,))
     raise InvalidParameter(
-        f"{name} is {value!r}; expected uaos.Real(low, high), uaos.Integer(low, high), "
+        f"{name} is {shortened(value)}; expected uaos.Real(low, high), uaos.Integer(low, high), "
         "uaos.Categorical(choices), or a fixed value: a number, a string, a boolean or None",
         name=name, value=value,
     )  # fmt: skip
@@ -611,7 +612,8 @@ def _conditions(
     for alternative in alternatives:
         if not isinstance(alternative, Mapping) or not alternative:
             raise InvalidParameter(
-                f"when of {name} is {when!r}; expected a mapping of names to values, or several",
+                f"when of {name} is {shortened(when)}; expected a mapping of names to values, or "
+                "several",
                 name="when", value=when,
             )  # fmt: skip
         parts = [_condition(name, *pair, domains) for pair in alternative.items()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 from uaos.extras import optional
 from uaos.pictures import show_in_notebooks
 
@@ -125,7 +125,7 @@ class Style:
             number = 0.0
         if not _NARROWEST <= number <= _WIDEST:
             raise InvalidParameter(
-                f"width is {width!r}; expected {', '.join(WIDTHS)} or inches from "
+                f"width is {shortened(width)}; expected {', '.join(WIDTHS)} or inches from "
                 f"{_NARROWEST:g} to {_WIDEST:g}", name="width", value=width,
             )  # fmt: skip
         return number

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Outstanding
 from uaos.result import Ending, Result
@@ -14,6 +14,7 @@ from uaos.runs.evaluator import Evaluator
 from uaos.runs.noise import NoiseMeter
 from uaos.runs.run import DEFAULT_RULES, Observer, Run
 from uaos.runs.stopping import StoppingRule
+from uaos.statefile import SavedState
 
 
 class AsynchronousRun(Run):
@@ -56,7 +57,7 @@ class AsynchronousRun(Run):
                 name="schedule", value="async",
             )  # fmt: skip
         self._source = evaluator if log is None else _Replay(evaluator, log)
-        self._log = [self._source.workers]
+        self._log: list[int] | None = [self._source.workers]
 
     def advance(self) -> None:
         """Ask, evaluate and tell, point by point, until a rule ends the run."""
@@ -69,14 +70,21 @@ class AsynchronousRun(Run):
             self.optimizer.recalled = self.evaluator.memory.recalled
             for number, value in ended:
                 points.tell(number, value)
-            self._log += [len(ended), *(number for number, _ in ended)]
+            if self._log is not None:
+                self._log += [len(ended), *(number for number, _ in ended)]
             self._batches += 1
             for observer in self.observers:
                 observer.told(self.optimizer)
 
     def _described(self, result: Result) -> Result:
         described = super()._described(result)
-        return dataclasses.replace(described, log=np.array(self._log))
+        log = None if self._log is None else np.array(self._log)
+        return dataclasses.replace(described, log=log)
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned; the log of such a run is not complete."""
+        super().restore(state)
+        self._log = None
 
 
 class _Replay:
@@ -86,7 +94,8 @@ class _Replay:
         numbers = np.asarray(log)
         if numbers.ndim != 1 or numbers.dtype.kind != "i" or not len(numbers) or numbers.min() < 0:
             raise InvalidParameter(
-                f'schedule is {log!r:.80}; expected "sync", "async" or the log of a result',
+                f'schedule is {shortened(log, 80)}; expected "sync", "async" or the log of a '
+                'result',
                 name="schedule", value=log,
             )  # fmt: skip
         self._evaluator = evaluator

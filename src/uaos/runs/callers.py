@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.arrays import FloatArray, detached
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.runs.workers import ProcessPool
 from uaos.text import count
 
@@ -123,7 +123,7 @@ class OneByOne(Caller):
         values: list[object] = []
         try:
             # Faster than a loop; it also keeps the values that precede Ctrl-C.
-            values.extend(map(self._function, points))
+            values.extend(map(detached, map(self._function, points)))
         except KeyboardInterrupt:
             raise CallsInterrupted(dict(enumerate(values))) from None
         except Exception:
@@ -151,8 +151,8 @@ class ByMap(Caller):
             try:
                 iterator = iter(mapped)
             except TypeError:
-                raise InvalidFeedback(f"{expected} {repr(mapped)[:200]}") from None
-            values.extend(iterator)
+                raise InvalidFeedback(f"{expected} {shortened(mapped, 200)}") from None
+            values.extend(map(detached, iterator))
         except KeyboardInterrupt:
             raise CallsInterrupted(dict(enumerate(values))) from None
         if len(values) != len(points):
@@ -267,7 +267,7 @@ class OnExecutor(_Chunked):
 
 def _call_each(function: Function, points: FloatArray) -> list[object]:
     """Call the function for several rows; a module's function can be sent to workers."""
-    return [function(x) for x in points]
+    return [detached(function(x)) for x in points]
 
 
 def _finished(
@@ -318,7 +318,7 @@ def worker_count(workers: Workers) -> int | None:
     elif hasattr(workers, "submit") or callable(workers):
         return None
     raise InvalidParameter(
-        f"workers is {workers!r}; expected a positive number of processes, -1 for one per "
+        f"workers is {shortened(workers)}; expected a positive number of processes, -1 for one per "
         "processor, a concurrent.futures.Executor, or a function like map, such as pool.map",
         name="workers",
         value=workers,

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from uaos import statefile
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter, UaosError, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
@@ -70,7 +70,7 @@ class Checkpoint(Observer):
 
     def saved(self) -> State | None:
         """Return what the file holds; None if there is no file yet."""
-        if self.path is None or not self.path.exists():
+        if self.path is None or not os.path.exists(self.path):
             return None
         return statefile.read(self.path, "checkpoint", FORMAT)
 
@@ -139,7 +139,7 @@ def _as_path(path: object) -> Path:
     """Return a path whose folder exists."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidParameter(
-            f"checkpoint is {path!r}; expected a path such as 'run.state', or None",
+            f"checkpoint is {shortened(path)}; expected a path such as 'run.state', or None",
             name="checkpoint", value=path,
         )  # fmt: skip
     if not Path(path).absolute().parent.is_dir():

@@ -8,8 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback, InvalidParameter
+from uaos.arrays import FloatArray, detached
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.optimizers.details import Details
 from uaos.problems.constraints import Constraints
 from uaos.problems.derivatives import checked_gradients
@@ -88,7 +88,7 @@ class Evaluator:
     ) -> None:
         if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
             raise InvalidParameter(
-                f'on_error is {on_error!r}; expected "raise" or "fail"',
+                f'on_error is {shortened(on_error)}; expected "raise" or "fail"',
                 name="on_error",
                 value=on_error,
             )
@@ -181,7 +181,9 @@ class Evaluator:
         if len(rows):
             copies = full[rows].copy()
             try:
-                returned = jac(copies) if self.problem.vectorized else [jac(x) for x in copies]
+                returned = (
+                    jac(copies) if self.problem.vectorized else [detached(jac(x)) for x in copies]
+                )
             except Exception:
                 if not self._tolerate:
                     raise
@@ -239,7 +241,7 @@ class Evaluator:
             self._ready.append((number, float(value[0])))
             return
         self._out[number] = full
-        self._objective.submit(number, full[0])
+        self._objective.submit(number, full[0].copy())
 
     def collect(self) -> list[tuple[int, float]]:
         """Wait for evaluations to end; return the numbers of the points and their values."""
@@ -313,7 +315,7 @@ class Evaluator:
         except Exception as error:
             if self._objective.failed_row is not None:
                 x = self.space.point(full[self._objective.failed_row])
-                point = x if isinstance(x, dict) else np.array2string(x, threshold=20)
+                point = shortened(x) if isinstance(x, dict) else np.array2string(x, threshold=20)
                 error.add_note(
                     f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
                     "evaluation"
@@ -353,8 +355,8 @@ def _objective_caller(problem: Problem, workers: Workers, tolerate: bool) -> Cal
     if problem.vectorized:
         if threads != 1:
             raise InvalidParameter(
-                f"workers is {workers!r}; expected 1 with vectorized=True, where fun gets the "
-                "whole batch",
+                f"workers is {shortened(workers)}; expected 1 with vectorized=True, where fun "
+                "gets the whole batch",
                 name="workers",
                 value=workers,
             )

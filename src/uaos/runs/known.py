@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import real_numbers
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
 from uaos.problems.problem import Problem
@@ -52,7 +52,7 @@ class Known:
         if known is None:
             return None
         invalid = InvalidParameter(
-            f"known is {known!r:.80}; {_EXPECTED}", name="known", value=known
+            f"known is {shortened(known, 80)}; {_EXPECTED}", name="known", value=known
         )
         if not (isinstance(known, tuple | list) and len(known) == 2 + problem.constrained):
             raise invalid

@@ -46,7 +46,9 @@ class Limits:
         if isinstance(budget, str):
             budget = parse_budget(budget, problem.dimension)
         # Infinity is SciPy's word for no limit.
-        maxfun = None if values.get("maxfun") == float("inf") else values.get("maxfun")
+        maxfun = values.get("maxfun")
+        if isinstance(maxfun, float) and maxfun == float("inf"):
+            maxfun = None
         budgets = (evaluation_count(budget), evaluation_count(maxfun, "maxfun"))
 
         def number(name: str) -> float | None:

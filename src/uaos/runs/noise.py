@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.statefile import SavedState, State
 
@@ -375,5 +375,5 @@ def noise_meter(noise: object) -> NoiseMeter | None:
     if isinstance(noise, str) and noise == "auto":
         return NoiseMeter()
     raise InvalidParameter(
-        f'noise is {noise!r}; expected True, False or "auto"', name="noise", value=noise
+        f'noise is {shortened(noise)}; expected True, False or "auto"', name="noise", value=noise
     )

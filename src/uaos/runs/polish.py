@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidFeedback
+from uaos.errors import InvalidFeedback, shortened
 from uaos.extras import optional
 from uaos.optimizers.base import Optimizer
 from uaos.result import Result
@@ -99,8 +99,8 @@ def polished_by(
     )  # fmt: skip
     if not hasattr(outcome, "x"):
         raise InvalidFeedback(
-            f"the polishing function returned {outcome!r:.80}; expected an object with `x`, such "
-            "as scipy.optimize.OptimizeResult"
+            f"the polishing function returned {shortened(outcome, 80)}; expected an object with "
+            "`x`, such as scipy.optimize.OptimizeResult"
         )
     point = np.asarray(outcome.x, dtype=float)[space.free]
     value = best.value_at(point) if _inside(point, low, high) else np.inf

@@ -322,6 +322,7 @@ def _record(
     """Return the fields of a result that hold all evaluated points."""
     points, values, violations = recorded
     space = evaluator.space
+    points = points.reshape(len(points), len(space.low))  # also if there are none
     named = space.names is not None
     return {
         "X": [space.point(x) for x in points] if named else points,

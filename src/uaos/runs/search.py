@@ -129,12 +129,14 @@ class Search:
         self, points: ArrayLike | None, known: Known, evaluator: Evaluator
     ) -> Optimizer:
         """Return an optimizer that starts from the points x0 and from the best of those known."""
-        capacity = self.build(None).capacity
+        likely = known.best(1) if points is None else points
+        first = self.build(likely if np.size(likely) else None)  # which also checks x0
+        capacity = first.capacity
         # Half of a population is left to chance.
         best = known.best(1 if capacity is None else max(1, capacity // 2))
-        if points is not None and not isinstance(points, np.ndarray):
-            points = self.build(points).x0  # checked
-        starts = best if points is None else np.vstack([np.atleast_2d(points), best])[:capacity]
+        starts = best
+        if points is not None and first.x0 is not None:
+            starts = np.vstack([first.x0, best])[:capacity]
         optimizer = self.build(starts if len(starts) else None)
         known.teach(optimizer, evaluator, counted=False)
         return optimizer

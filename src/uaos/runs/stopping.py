@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.problems.space import FreeSpace, Point
 from uaos.result import Ending, RunView, Status
@@ -174,7 +174,8 @@ class Callback(StoppingRule):
     def __init__(self, callback: Callable[..., object], space: FreeSpace) -> None:
         if not callable(callback):
             raise InvalidParameter(
-                f"callback is {callback!r}; expected a function of the run's state, or None",
+                f"callback is {shortened(callback)}; expected a function of the run's state, or "
+                "None",
                 name="callback",
                 value=callback,
             )
@@ -205,7 +206,7 @@ def _function_of_view(callback: Callable[..., object]) -> Callable[[RunView], ob
     required = sum(p.default is p.empty for p in positional)
     if not parameters or required > 2:
         raise InvalidParameter(
-            f"callback is {callback!r}; expected callback(intermediate_result) or "
+            f"callback is {shortened(callback)}; expected callback(intermediate_result) or "
             "callback(x, convergence)",
             name="callback",
             value=callback,

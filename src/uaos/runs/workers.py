@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter, UaosError
+from uaos.arrays import FloatArray, detached
+from uaos.errors import InvalidParameter, UaosError, shortened
 
 # Consecutive deaths of workers before any evaluation, per worker.
 _MOST_FALSE_STARTS = 3
@@ -222,7 +222,7 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
         answer: tuple[bool, Any] = (True, values)
         try:
             for x in X:
-                values.append(fun(x))
+                values.append(detached(fun(x)))
         except Exception as error:
             error.add_note("in a worker process:\n" + traceback.format_exc())
             answer = (False, (len(values), error))
@@ -237,7 +237,8 @@ def _serve(connection: Connection, inherited: list[Connection], fun: Callable[[A
             if not answer[0]:
                 source, (row, content) = "the exception of fun", answer[1]
             failure = TypeError(
-                f"{source} cannot be sent from a worker process: {content!r:.200} ({error})"
+                f"{source} cannot be sent from a worker process: {shortened(content, 200)} "
+                f"({error})"
             )
             for note in getattr(content, "__notes__", ()):
                 failure.add_note(note)

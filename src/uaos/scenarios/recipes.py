@@ -10,7 +10,7 @@ equivalent in the framework. The smallest and largest probabilities are those of
 from collections.abc import Callable
 from pathlib import Path
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 from uaos.optimizers.catalogue import configuration, methods
 from uaos.selection.method import Method
 
@@ -93,7 +93,9 @@ def find_method(name: str, n_operators: int) -> tuple[str, Method]:
     adaptive_pursuit(p_min=0.1, p_max=0.6, mu=0.8)
     """
     if not isinstance(name, str):
-        message = f"methods contains {name!r}; expected names, or a mapping of names to methods"
+        message = (
+            f"methods contains {shortened(name)}; expected names, or a mapping of names to methods"
+        )
         raise InvalidParameter(message, name="methods", value=name)
     if name in RECIPES:
         return name, RECIPES[name](n_operators)

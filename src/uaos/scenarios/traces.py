@@ -23,7 +23,7 @@ from zlib import crc32
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.selection.method import Method
 
 #: Version of the recorded runs; scores of different versions do not compare.
@@ -149,7 +149,7 @@ def load(host: str, instances: Sequence[int] = (1, 2)) -> tuple[Trace, ...]:
     """
     if host not in HOSTS:
         raise InvalidParameter(
-            f"host is {host!r}; expected {' or '.join(HOSTS)}", name="host", value=host
+            f"host is {shortened(host)}; expected {' or '.join(HOSTS)}", name="host", value=host
         )
     with files("uaos").joinpath("data", f"traces-{host}.npz").open("rb") as file:
         arrays = np.load(file)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.checks import true_or_false
-from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.errors import InvalidFile, InvalidParameter, UnknownName, shortened
 from uaos.files import read_toml, write_toml
 from uaos.params import known_only, parameters
 from uaos.selection.components import (
@@ -183,7 +183,9 @@ class Method:
     def from_dict(cls, recipe: Mapping[str, Any]) -> Self:
         """Return the method that :meth:`to_dict` described; missing components take defaults."""
         if not isinstance(recipe, Mapping):
-            message = f"recipe is {recipe!r}; expected a mapping, as Method.to_dict returns"
+            message = (
+                f"recipe is {shortened(recipe)}; expected a mapping, as Method.to_dict returns"
+            )
             raise InvalidParameter(message, name="recipe", value=recipe)
         values = dict(recipe)
         check_format(values.pop("version", FORMAT))
@@ -226,7 +228,7 @@ class Method:
 def check_format(version: object) -> None:
     """Refuse a recipe written by a newer version of this package."""
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InvalidFile(f"version is {version!r}; expected an integer, 1 or more")
+        raise InvalidFile(f"version is {shortened(version)}; expected an integer, 1 or more")
     if version > FORMAT:
         raise InvalidFile(
             f"written in format {version} by a newer uaos; this one reads up to {FORMAT}. "

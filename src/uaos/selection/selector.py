@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter
+from uaos.checks import integer_seed
+from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, InvalidParameter, shortened
 from uaos.selection.components import Component, Draws, Selection
 from uaos.selection.components.selections import Proportional, draw_proportionally
 from uaos.selection.learning import (
@@ -90,7 +91,7 @@ class Selector:
         bests: ArrayLike | None = None,
     ) -> None:
         if not _is_integer(n_operators) or n_operators < 2:
-            message = f"n_operators is {n_operators!r}; expected an integer, 2 or more"
+            message = f"n_operators is {shortened(n_operators)}; expected an integer, 2 or more"
             raise InvalidParameter(message, name="n_operators", value=n_operators)
         fitted = method.for_operators(int(n_operators))
         if budget is None and method.selection.needs_budget:
@@ -100,7 +101,9 @@ class Selector:
             )
             raise InvalidParameter(message, name="budget", value=budget)
         if budget is not None and not (_is_integer(budget) and budget > 0):
-            message = f"budget is {budget!r}; expected a positive number of offspring, or None"
+            message = (
+                f"budget is {shortened(budget)}; expected a positive number of offspring, or None"
+            )
             raise InvalidParameter(message, name="budget", value=budget)
         self.method = method
         self._fitted = fitted
@@ -128,7 +131,10 @@ class Selector:
         except (TypeError, ValueError, OverflowError):
             values = np.empty(0)
         if values.shape != (k,):
-            message = f"bests is {bests!r}; expected {k} numbers, one per operator (inf: none yet)"
+            message = (
+                f"bests is {shortened(bests)}; expected {k} numbers, one per operator (inf: none "
+                "yet)"
+            )
             raise InvalidParameter(message, name="bests", value=bests)
         nothing = np.zeros(k)
         if isinstance(self._memory, BestMemory):
@@ -196,7 +202,9 @@ class Selector:
             `n` operator numbers, 0 to K - 1.
         """
         if (type(n) is not int and not _is_integer(n)) or n < 0:
-            raise InvalidParameter(f"n is {n!r}; expected an integer >= 0", name="n", value=n)
+            raise InvalidParameter(
+                f"n is {shortened(n)}; expected an integer >= 0", name="n", value=n
+            )
         if self.method.scope == "generation" and n > 1:
             operators = np.empty(n, np.int64)
             operators.fill(self._choose(1)[0])
@@ -478,7 +486,4 @@ def _is_integer(value: object) -> bool:
 def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
-    if _is_integer(seed) and seed >= 0:
-        return int(seed)
-    message = f"seed is {seed!r}; expected an integer >= 0, a numpy Generator, or None"
-    raise InvalidParameter(message, name="seed", value=seed)
+    return integer_seed(seed)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName, shortened
 from uaos.files import read_toml
 from uaos.params import Categorical, Integer, Real, Value, known_only
 from uaos.problems.variables import Space, Variable
@@ -89,7 +89,8 @@ def _texts(data: Mapping[str, object]) -> list[list[str]]:
         table = data.get(kind, {})
         if not isinstance(table, Mapping):
             raise InvalidParameter(
-                f"{kind} is {table!r}; expected a table [{kind}] of parameters and their limits",
+                f"{kind} is {shortened(table)}; expected a table [{kind}] of parameters and their "
+                "limits",
                 name="limits", value=table,
             )  # fmt: skip
         limits.append([f"{name}={_as_string(value)}" for name, value in table.items()])
@@ -186,7 +187,7 @@ def _value(name: str, domain: Real | Integer | Categorical, text: str) -> Value:
         number = math.nan
     if not math.isfinite(number):
         raise InvalidParameter(
-            f"{name} cannot be {text!r}; expected {domain.allowed}", name=name, value=text
+            f"{name} cannot be {shortened(text)}; expected {domain.allowed}", name=name, value=text
         )
     is_integer = isinstance(domain, Integer) and number.is_integer()
     return domain.check(int(number) if is_integer else number, name)

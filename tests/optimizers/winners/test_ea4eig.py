@@ -262,3 +262,9 @@ def test_a_run_saved_between_ask_and_tell_in_every_generation_continues_exactly(
     assert (run.history.counts.sum(axis=0) > 0).all()
     assert run.result.x.tolist() == other.result.x.tolist()
     assert run.history.best.tolist() == other.history.best.tolist()
+
+
+def test_halfway_to_a_bound_does_not_overflow():
+    points, wall = np.array([[-np.inf], [np.inf]]), np.array([1.5e308])
+    shared_cma.bring_halfway(points, np.array([[-1.2e308], [1.3e308]]), -wall, wall)
+    assert points.ravel() == pytest.approx([-1.35e308, 1.4e308])

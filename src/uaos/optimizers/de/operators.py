@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter, NameClash
+from uaos.errors import InvalidParameter, NameClash, shortened
 from uaos.optimizers.de.rules import RateRule, as_rule, rule_from_data, rule_to_data
 from uaos.optimizers.de.strategies import POOLS, strategy
 from uaos.optimizers.registry import MissingOperator
@@ -59,7 +59,7 @@ class Operator:
                 object.__setattr__(self, role, as_rule(value, role, self.strategy))
         if self.name is not None and not (isinstance(self.name, str) and self.name):
             raise InvalidParameter(
-                f"name of {self.strategy} is {self.name!r}; expected a non-empty string",
+                f"name of {self.strategy} is {shortened(self.name)}; expected a non-empty string",
                 name="name", value=self.name,
             )  # fmt: skip
 
@@ -159,7 +159,7 @@ def as_members(pool: object) -> tuple[PoolMember, ...]:
         listed: tuple[object, ...] = tuple(pool)  # type: ignore[arg-type]
     except TypeError:  # an array without dimensions looks iterable, but is not
         raise InvalidParameter(
-            f'operators is {pool!r}; expected a list, such as ["rand/1", "best/1"]',
+            f'operators is {shortened(pool)}; expected a list, such as ["rand/1", "best/1"]',
             name="operators", value=pool,
         ) from None  # fmt: skip
     members = tuple(_as_member(member) for member in listed)
@@ -177,13 +177,13 @@ def _as_member(member: object) -> PoolMember:
         return member
     if not isinstance(member, CustomOperator) or isinstance(member, type):
         raise InvalidParameter(
-            f"operators has {member!r}; expected strategy names, uaos.Operator(...), or objects "
-            "with a name and propose(state, parents, rng) -> offspring",
+            f"operators has {shortened(member)}; expected strategy names, uaos.Operator(...), or "
+            "objects with a name and propose(state, parents, rng) -> offspring",
             name="operators", value=member,
         )  # fmt: skip
     if not (isinstance(member.name, str) and callable(member.propose)):
         raise InvalidParameter(
-            f"name of {type(member).__name__} is {member.name!r}; expected a string",
+            f"name of {type(member).__name__} is {shortened(member.name)}; expected a string",
             name="name", value=member.name,
         )  # fmt: skip
     return member
@@ -228,7 +228,7 @@ def member_from_data(
         known_only(data, dict.fromkeys(("strategy", "F", "CR", "name")), "an operator")
     if not isinstance(data, Mapping) or "strategy" not in data:
         raise InvalidParameter(
-            f"pool has {data!r}; expected strategy names, and mappings with a `strategy`",
+            f"pool has {shortened(data)}; expected strategy names, and mappings with a `strategy`",
             name="pool", value=data,
         )  # fmt: skip
     rules: dict[str, Any] = {

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, register
@@ -252,7 +252,9 @@ class DifferentialEvolution(Optimizer):
         if not self.epoch.started:
             return super().candidates
         population = self.population
-        best, mean = population.rows[population.order[0]], population.rows[: population.NP].mean(0)
+        best, rows = population.rows[population.order[0]], population.rows[: population.NP]
+        with np.errstate(over="ignore"):
+            mean = np.clip(rows.mean(0), rows.min(0), rows.max(0))  # the sum may overflow
         return np.vstack([self._rounded(np.array([best, mean])), super().candidates])
 
     @property
@@ -607,8 +609,8 @@ def resolve(
         value = changes.get(role)
         if value is not None and not any(_open(m, role) for m in changed.operators):
             raise InvalidParameter(
-                f"{role} is {value!r}, but every operator of the pool has its own {role}. Give "
-                "operators= as well, or another method",
+                f"{role} is {shortened(value)}, but every operator of the pool has its own "
+                f"{role}. Give operators= as well, or another method",
                 name=role, value=value,
             )  # fmt: skip
     return changed

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar, NamedTuple
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 from uaos.optimizers.de import layout
 from uaos.params import check_fields, choice, integer, known_only, real
 
@@ -253,7 +253,7 @@ def as_rule(value: object, role: str, owner: str) -> RateRule:
     numbers = "a number in (0, 2]" if role == "F" else "a number in [0, 1]"
 
     def invalid(value: object, expected: str) -> InvalidParameter:
-        message = f"{role} of {owner} is {value!r}; expected {expected}"
+        message = f"{role} of {owner} is {shortened(value)}; expected {expected}"
         return InvalidParameter(message, name=role, value=value, owner=owner)
 
     if not isinstance(value, RateRule):

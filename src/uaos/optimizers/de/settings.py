@@ -49,12 +49,14 @@ def size_in_dimension(text: str, name: str, expected: str, dimension: int = 1) -
     """Return the size that "18D" or "25sqrt(D) ln(D)" means in a dimension."""
     match = _IN_DIMENSION.fullmatch(text)
     if not match or float(match[1]) <= 0:
-        raise InvalidParameter(f"{name} is {text!r}; expected {expected}", name=name, value=text)
+        raise InvalidParameter(
+            f"{name} is {shortened(text)}; expected {expected}", name=name, value=text
+        )
     size = float(match[1]) * _POWERS[match[2]](dimension)
     if size > MOST_PARENTS:
         raise InvalidParameter(
-            f"{name} is {text!r}, which in dimension {dimension} means {size:g} parents; expected "
-            f"at most {MOST_PARENTS}",
+            f"{name} is {shortened(text)}, which in dimension {dimension} means {size:g} parents; "
+            f"expected at most {MOST_PARENTS}",
             name=name, value=text,
         )  # fmt: skip
     return round(size)
@@ -93,7 +95,9 @@ class Linear:
             size_in_dimension(end, "NP_end", _ENDS)
         elif isinstance(end, bool) or not isinstance(end, int) or end < 2:
             raise InvalidParameter(
-                f"NP_end of {self.rule} is {end!r}; expected {_ENDS}", name="NP_end", value=end
+                f"NP_end of {self.rule} is {shortened(end)}; expected {_ENDS}",
+                name="NP_end",
+                value=end,
             )
 
     def size(self, start: int, end: int, spent: int, whole: int) -> int:
@@ -274,7 +278,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
                 put(self, "NP", declared["NP"].check(self.NP, "NP"))
             except InvalidParameter:
                 raise InvalidParameter(
-                    f"NP is {self.NP!r}; expected {_SIZES}", name="NP", value=self.NP
+                    f"NP is {shortened(self.NP)}; expected {_SIZES}", name="NP", value=self.NP
                 ) from None
         top = _largest_top(self.top_NP)
         put(self, "top_NP", self.top_NP if isinstance(self.top_NP, str) else top)
@@ -391,7 +395,7 @@ class DifferentialEvolutionSettings(OptimizerSettings):
             values["pool"] = tuple(member_from_data(m, shared, operators) for m in pool)
         elif pool != "paper":
             raise InvalidParameter(
-                f'pool is {pool!r}; expected a list of operators, or "paper"',
+                f'pool is {shortened(pool)}; expected a list of operators, or "paper"',
                 name="pool", value=pool,
             )  # fmt: skip
         if isinstance(values.get("NP"), str) and values["NP"] == "auto":

@@ -11,7 +11,7 @@ for curr-to-pbest and its archive. The choice of nine is that of Sharma, López-
 import re
 from dataclasses import dataclass
 
-from uaos.errors import InvalidParameter, UnknownName
+from uaos.errors import InvalidParameter, UnknownName, shortened
 
 #: The points that a formula may have, in the order of the kernels (`layout`).
 ROLES = ("i", "best", "pbest", "arch", "r1", "r2", "r3", "r4", "r5")
@@ -48,8 +48,8 @@ class Strategy:
     def __post_init__(self) -> None:
         if not _FORMULA.fullmatch(self.formula) or not set(self.roles) <= set(ROLES):
             raise InvalidParameter(
-                f"the formula of {self.name} is {self.formula!r}; expected one such as 'x_r1 + F "
-                f"(x_r2 - x_r3)', with {', '.join(f'x_{role}' for role in ROLES)}",
+                f"the formula of {self.name} is {shortened(self.formula)}; expected one such as "
+                f"'x_r1 + F (x_r2 - x_r3)', with {', '.join(f'x_{role}' for role in ROLES)}",
                 name="formula", value=self.formula,
             )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers import catalogue
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.registry import optimizer_class
@@ -68,14 +68,14 @@ class Member:
         entry = catalogue.configuration(configuration)
         if not cap > 0:
             raise InvalidParameter(
-                f"cap of {entry.name} is {cap!r}; expected a positive number",
+                f"cap of {entry.name} is {shortened(cap)}; expected a positive number",
                 name="cap", value=cap,
             )  # fmt: skip
         able = hasattr(optimizer_class(entry.optimizer), "restart_from")
         if not (finish == 0 or (finish > 0 and able)):
             expected = "a number >= 0" if able else "0, as the optimizer has no `restart_from`"
             raise InvalidParameter(
-                f"finish of {entry.name} is {finish!r}; expected {expected}",
+                f"finish of {entry.name} is {shortened(finish)}; expected {expected}",
                 name="finish", value=finish,
             )  # fmt: skip
         values = (entry, once, cap, finish, restarts)

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
@@ -179,7 +179,9 @@ class Portfolio(Optimizer):
     ) -> tuple[PortfolioSettings, Method | None]:
         if not (method is None or isinstance(method, Method)):
             raise InvalidParameter(
-                f"method is {method!r}; expected a uaos.Method or None", name="method", value=method
+                f"method is {shortened(method)}; expected a uaos.Method or None",
+                name="method",
+                value=method,
             )
         chosen = PortfolioSettings.of(settings).changed(changes)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None

@@ -36,9 +36,9 @@ def bring_halfway(
             if points[i, j] != points[i, j]:  # overflowed
                 points[i, j] = earlier[i, j]
             if points[i, j] < low[j]:
-                points[i, j] = (earlier[i, j] + low[j]) / 2.0
+                points[i, j] = earlier[i, j] / 2.0 + low[j] / 2.0  # a sum may overflow
             if points[i, j] > high[j]:
-                points[i, j] = (earlier[i, j] + high[j]) / 2.0
+                points[i, j] = earlier[i, j] / 2.0 + high[j] / 2.0
 
 
 class SharedCMA:

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from uaos.errors import NameClash, UnknownName
+from uaos.errors import NameClash, UnknownName, shortened
 from uaos.files import check_output
 from uaos.pictures import PICTURES, save_figure
 from uaos.reporting.style import DEFAULT, Drawing, Style
@@ -115,7 +115,7 @@ def register_figure(figure: Figure) -> Figure:
     'names'
     """
     if figure.name in figures():
-        raise NameClash(f"there is a figure called {figure.name!r}; choose another name")
+        raise NameClash(f"there is a figure called {shortened(figure.name)}; choose another name")
     _REGISTERED[figure.name] = figure
     return figure
 

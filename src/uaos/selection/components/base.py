@@ -19,7 +19,7 @@ from typing import ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidComponent, InvalidParameter, NameClash, UnknownName
+from uaos.errors import InvalidComponent, InvalidParameter, NameClash, UnknownName, shortened
 from uaos.jit import njit
 from uaos.params import check_fields, known_only, parameters
 
@@ -203,7 +203,10 @@ def build(family: str, recipe: object) -> Component:
         values = dict(recipe)
         name = values.pop("name")
     else:
-        message = f"{family} is {recipe!r}; expected a {family}, its name, or a mapping with `name`"
+        message = (
+            f"{family} is {shortened(recipe)}; expected a {family}, its name, or a mapping with "
+            "`name`"
+        )
         raise InvalidParameter(message, name=family, value=recipe)
     members = components(family)
     if name not in members:
