@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import matplotlib
 import numpy as np
 import pytest
 import typer
-from browser import headless, needs_browser
+from browser import Browser, headless, needs_browser
 from raising import raises
 from registries import _families_as_before  # noqa: F401 (documentation registers components)
 
@@ -267,6 +268,12 @@ def pages(site: Path) -> dict[Path, Page]:
     return {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with headless(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
 # Widths of a window.
 DESKTOP, PHONE = 1440, 390
 
@@ -371,53 +378,49 @@ def test_a_course_of_the_interactive_page_adds_up_and_follows_the_best_operator(
 @needs_browser
 @pytest.mark.parametrize("width", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_the_interactive_page_shows_the_method_that_is_chosen(
-    site: Path, width: int, tmp_path: Path
+    site: Path, browser: Browser, width: int
 ) -> None:
     choose = """((id, value, event) => {
       const one = document.getElementById(id);
       one.value = value;
       one.dispatchEvent(new Event(event));
     })"""
-    with headless(tmp_path) as browser:
-        browser.open((site / "interactive.html").as_uri(), width)
-        assert browser.run("document.querySelectorAll('.lab-picture path').length") == 4
-        browser.run(choose + "('lab-method', 'F-AUC-MAB', 'change')")
-        text = browser.run("document.querySelector('.lab-equations').textContent")
-        for part in ("area_under_curve", "step(q)", "W = 50", "Fialho et al. (2010)"):
-            assert part in text
-        browser.run(choose + "('lab-at', 45, 'input')")
-        assert "Generation 45: " in browser.run(
-            "document.querySelector('.lab-sentence').textContent"
-        )
-        before = browser.run("document.querySelector('.lab-picture').innerHTML")
-        browser.run("document.querySelector('[name=lab-kind][value=outlier]').click()")
-        assert browser.run("document.querySelector('.lab-picture').innerHTML") != before
-        assert browser.complaints() == []
+    browser.open((site / "interactive.html").as_uri(), width)
+    assert browser.run("document.querySelectorAll('.lab-picture path').length") == 4
+    browser.run(choose + "('lab-method', 'F-AUC-MAB', 'change')")
+    text = browser.run("document.querySelector('.lab-equations').textContent")
+    for part in ("area_under_curve", "step(q)", "W = 50", "Fialho et al. (2010)"):
+        assert part in text
+    browser.run(choose + "('lab-at', 45, 'input')")
+    assert "Generation 45: " in browser.run("document.querySelector('.lab-sentence').textContent")
+    before = browser.run("document.querySelector('.lab-picture').innerHTML")
+    browser.run("document.querySelector('[name=lab-kind][value=outlier]').click()")
+    assert browser.run("document.querySelector('.lab-picture').innerHTML") != before
+    assert browser.complaints() == []
 
 
 @on_the_site
 @needs_browser
 def test_every_page_of_the_site_is_shown_in_a_browser(
-    pages: dict[Path, Page], tmp_path: Path
+    pages: dict[Path, Page], browser: Browser
 ) -> None:
     """Its images are there, nothing sticks out to the right, and no script complains."""
     # The search field moves to its new place when the window changes; nothing else moves for a
     # reader who wants less motion.
     settled = "Promise.all(document.getAnimations().map((a) => a.finished.catch(() => null)))"
-    with headless(tmp_path) as browser:
-        calm = {"name": "prefers-reduced-motion", "value": "reduce"}
-        browser.call("Emulation.setEmulatedMedia", features=[calm])
-        for path in pages:
-            browser.open(path.as_uri(), PHONE)
-            broken = """(async () => {
-              const images = [...document.querySelectorAll('main img')];
-              images.forEach((one) => { one.loading = 'eager'; });
-              await Promise.all(images.map((one) => one.decode().catch(() => null)));
-              return images.filter((one) => !one.naturalWidth).map((one) => one.src);
-            })()"""
-            assert browser.run(broken) == [], path.name
-            for width in (PHONE, DESKTOP):
-                browser.size(width)
-                browser.run(settled)
-                assert browser.run("document.documentElement.scrollWidth") <= width, path.name
-            assert browser.complaints() == [], path.name
+    calm = {"name": "prefers-reduced-motion", "value": "reduce"}
+    browser.call("Emulation.setEmulatedMedia", features=[calm])
+    for path in pages:
+        browser.open(path.as_uri(), PHONE)
+        broken = """(async () => {
+          const images = [...document.querySelectorAll('main img')];
+          images.forEach((one) => { one.loading = 'eager'; });
+          await Promise.all(images.map((one) => one.decode().catch(() => null)));
+          return images.filter((one) => !one.naturalWidth).map((one) => one.src);
+        })()"""
+        assert browser.run(broken) == [], path.name
+        for width in (PHONE, DESKTOP):
+            browser.size(width)
+            browser.run(settled)
+            assert browser.run("document.documentElement.scrollWidth") <= width, path.name
+        assert browser.complaints() == [], path.name

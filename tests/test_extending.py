@@ -137,7 +137,7 @@ def bench(folder: Path, methods: str, *before: str) -> str:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A folder with a copy of the package, to be changed."""
-    ignored = shutil.ignore_patterns("__pycache__")
+    ignored = shutil.ignore_patterns("*.nb?")
     shutil.copytree(SOURCES, tmp_path / "uaos", ignore=ignored)
     return tmp_path
 

@@ -64,7 +64,7 @@ def test_help_has_an_example_that_runs() -> None:
     shown = " ".join(run("scenario", "--help").stdout.split())
     example = re.search(r"Example: uaos (scenario .*?) --plot", shown)
     assert example
-    assert run(*example[1].split(), *SMALL[:2]).returncode == 0
+    assert run(*example[1].split(), *SMALL[:4]).returncode == 0
 
 
 def test_a_terminal_sees_progress_and_ctrl_c_ends_it() -> None:

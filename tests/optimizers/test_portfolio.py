@@ -84,9 +84,13 @@ def test_the_budget_is_exact_and_the_target_ends_the_run():
     assert run.evaluations < 500
 
 
+@pytest.fixture(scope="module")
+def whole():
+    return drive(uaos.Portfolio(BOX, seed=3, budget=9000))
+
+
 @pytest.mark.parametrize("moment", [5, 300, 1500, 4000, 8860])  # the last while it is finished
-def test_a_saved_run_continues_bit_for_bit(moment, tmp_path):
-    whole = drive(uaos.Portfolio(BOX, seed=3, budget=9000))
+def test_a_saved_run_continues_bit_for_bit(whole, moment, tmp_path):
     run = drive(uaos.Portfolio(BOX, seed=3, budget=9000), until=moment)
     run.ask()  # in the middle of a batch
     run.save(tmp_path / "run.npz")

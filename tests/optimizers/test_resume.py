@@ -24,7 +24,7 @@ SETTINGS = {
     "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},
 }
 BUDGET = 2500
-BUDGETS = {"GP": 60}  # a proposal takes milliseconds
+BUDGETS = {"GP": 60, "LM": 500, "SQP": 500}  # whose proposals take a millisecond or more
 
 
 def rugged(points):

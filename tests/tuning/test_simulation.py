@@ -50,13 +50,18 @@ def made_up(member, improvements, *, batch, restarts=(), budget=1000):
 
 
 def members_of(seed, members, problem, budget):
-    """The runs that the members of a portfolio with this seed make on their own, as stored."""
+    """The runs that the members of a portfolio with this seed make on their own, as stored.
+
+    Of a member that takes part until its first restart, no more than that is run.
+    """
     rng = np.random.Generator(np.random.SFC64(seed))
     runs = []
     for member in members:
-        unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), budget)
+        spent = budget // 100 if member.once else budget
+        unit = Unit(member.name, problem.name, 1, int(rng.integers(2**62)), spent)
         made = run_unit(unit, problem, member.configuration)
-        stored = made.outcome._replace(trace=unpack_trace(pack_trace(made.outcome.trace)))
+        trace = unpack_trace(pack_trace(made.outcome.trace))
+        stored = made.outcome._replace(budget=budget, trace=trace)
         restarts = recorder.unpack_course(made.course)[1]
         runs.append(RecordedRun.of(stored, recorder.unpack_course(made.course)[0], restarts))
     return runs
