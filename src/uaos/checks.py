@@ -34,6 +34,15 @@ def evaluation_count(value: object, name: str = "budget", unit: str = "evaluatio
     )  # fmt: skip
 
 
+def positive_integer(value: object, name: str) -> int:
+    """Return a positive integer, of Python or NumPy."""
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return int(value)
+    raise InvalidParameter(
+        f"{name} is {shortened(value)}; expected a positive integer", name=name, value=value
+    )
+
+
 def parse_budget(budget: float | str, dimension: int) -> int:
     """Return the evaluations of a budget: 20000, "2e6", or 500 times the dimension, "500D".
 

@@ -274,3 +274,15 @@ def test_what_does_not_fit_is_refused() -> None:
     with raises(InvalidParameter, name="segment", value=0) as error:
         AdaptiveSelect(2, 2, segment=0)
     assert (error.value.name, error.value.value) == ("segment", 0)
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    assert AdaptiveSelect(np.int64(2), 2, segment=np.int64(10)).segment == 10
+
+
+@pytest.mark.parametrize("name", ["num_destroy", "num_repair", "segment"])
+@pytest.mark.parametrize("value", [0, "3", 2.5, [1, 2], True])
+def test_counts_are_positive_integers(name: str, value: object) -> None:
+    counts = {"num_destroy": 2, "num_repair": 2, name: value}
+    with pytest.raises(InvalidParameter, match=f"{name} is .*; expected a positive integer"):
+        AdaptiveSelect(**counts)

@@ -294,6 +294,39 @@ def test_operators_are_functions_or_names_that_the_toolbox_has() -> None:
     assert (error.value.name, error.value.value) == ("mate", "two_point")
 
 
+def no_tuple(individual: Any) -> Any:
+    return individual
+
+
+def nothing(individual: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mate": tools.cxOnePoint}, "mate is the function cxOnePoint; expected a list"),
+        ({"mutate": "flip_few"}, "mutate is 'flip_few'; expected a list"),
+        ({"mate": [tools.cxOnePoint, base.Toolbox]}, "mate contains the class Toolbox"),
+        ({"mate": [no_tuple]}, "mate contains no_tuple, which cannot be called with 2 individuals"),
+        ({"mutate": [tools.mutFlipBit]}, "mutate contains mutFlipBit, .* with 1 individual alone"),
+    ],
+)
+def test_wrong_operators_are_refused_at_once(changes: Any, message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        onemax(**changes)
+
+
+@pytest.mark.parametrize(
+    ("mutation", "returned"), [(no_tuple, "an individual"), (nothing, "a NoneType")]
+)
+def test_a_mutation_returns_a_tuple(mutation: Any, returned: str) -> None:
+    toolbox, _ = onemax(mutate=[mutation])
+    member = population()[0]
+    with pytest.raises(InvalidFeedback, match=f"{mutation.__name__} of mutate returned {returned}"):
+        toolbox.mutate(member)
+
+
 def test_each_slot_may_have_a_method_of_its_own() -> None:
     _, variation = onemax(method={"mate": "SaDE", "mutate": "Compass"})
     assert variation.credit.selectors["mate"].method == uaos.method("SaDE")

@@ -384,12 +384,43 @@ class OwnMating(Mating):
         (lambda: ga(crossover=[]), "operators", "operators"),
         (lambda: de(variant=[]), "operators", "operators"),
         (lambda: de(segment=0), "segment", "segment"),
+        (lambda: de(segment=2.5), "segment", "segment"),
+        (lambda: ga(crossover=[SBX, UX]), "crossover", "crossover"),
+        (lambda: ga(crossover=["SBX", "UX"]), "crossover", "crossover"),
+        (lambda: ga(crossover=[SBX(), PM()]), "crossover", "crossover"),
+        (lambda: ga(mutation=[PM(), SBX()]), "mutation", "mutation"),
+        (lambda: ga(mutation=PM), "mutation", "mutation"),
+        (lambda: de(variant=[Variant]), "variant", "variant"),
+        (lambda: de(variant=[3]), "variant", "variant"),
+        (lambda: real_operators(n_obj=0), "n_obj", "n_obj"),
+        (lambda: real_operators(n_obj="2"), "n_obj", "n_obj"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_once(call: Any, name: str, parameter: str) -> None:
     with raises(InvalidParameter, name=parameter) as error:
         call()
     assert error.value.name == name
+
+
+@pytest.mark.parametrize(
+    ("operators", "message"),
+    [
+        (
+            {"crossover": [SBX]},
+            r"crossover contains the class SBX; expected an object of it.*SBX\(\)",
+        ),
+        ({"crossover": [PM()]}, "crossover contains PM, which is a mutation; expected crossovers"),
+        ({"mutation": ["PM"]}, "mutation contains 'PM'; expected objects of pymoo's Mutation"),
+    ],
+)
+def test_the_error_names_the_operator_and_what_is_expected(operators: Any, message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        ga(**operators)
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    assert de(segment=np.int64(10)).mating.segment == 10
+    assert len(real_operators(n_obj=np.int64(2))["mutation"]) == 3
 
 
 class TwoSpheres(Problem):

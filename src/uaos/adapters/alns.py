@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike
 from uaos.arrays import BoolArray
-from uaos.errors import InvalidFeedback, InvalidParameter, shortened
+from uaos.checks import positive_integer
+from uaos.errors import InvalidFeedback
 from uaos.extras import MissingExtra
 from uaos.params import known_only
 
@@ -51,7 +52,7 @@ class AdaptiveSelect(OperatorSelectionScheme):
     Raises
     ------
     InvalidParameter
-        If `segment` is not a positive integer.
+        If `num_destroy`, `num_repair` or `segment` is not a positive integer.
 
     Notes
     -----
@@ -80,11 +81,10 @@ class AdaptiveSelect(OperatorSelectionScheme):
         segment: int = 100,
         budget: int | None = None,
     ) -> None:
+        num_destroy = positive_integer(num_destroy, "num_destroy")
+        num_repair = positive_integer(num_repair, "num_repair")
         super().__init__(num_destroy, num_repair, op_coupling)
-        if not isinstance(segment, int) or segment < 1:
-            message = f"segment is {shortened(segment)}; expected a positive number of iterations"
-            raise InvalidParameter(message, name="segment", value=segment)
-        self.segment = segment
+        self.segment = positive_integer(segment, "segment")
         self._current_objective: float | None = None
         self._pairs = [(int(d), int(r)) for d, r in np.argwhere(self.op_coupling)]
         # For each destroy operator: the slot and the numbers of its possible repair operators.

@@ -12,9 +12,10 @@ DEAP's varAnd, varOr, eaSimple, eaMuPlusLambda and eaMuCommaLambda, and similar 
 operators from the toolbox and need no change.
 """
 
+import inspect
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Protocol, TypeAlias
 
@@ -79,6 +80,12 @@ def adaptive(
     AdaptiveVariation
         Its attribute `credit` holds what is learned.
 
+    Raises
+    ------
+    InvalidParameter
+        If `mate` or `mutate` is not a list, or contains what cannot be called with two individuals,
+        or with one.
+
     Examples
     --------
     >>> from deap import base, tools
@@ -92,7 +99,7 @@ def adaptive(
     for slot, candidates in (("mate", mate), ("mutate", mutate)):
         if candidates is None and not hasattr(toolbox, slot):
             continue
-        operators = [getattr(toolbox, slot)] if candidates is None else list(candidates)
+        operators = [getattr(toolbox, slot)] if candidates is None else _listed(candidates, slot)
         slots[slot] = [_operator(toolbox, o, slot) for o in operators]
         names[slot] = [_name(o) for o in operators]
     variation = AdaptiveVariation(slots, Credit(names, method, fitness_of, budget))
@@ -159,7 +166,7 @@ class AdaptiveVariation:
             fitness_of(parent) if application is None else application.parent
             for parent, application in zip(parents, earlier, strict=True)
         ]
-        offspring = tuple(self._operators[slot][applied[1]](*parents))
+        offspring = self._offspring(slot, applied[1], parents)
         for child, application in zip_longest(offspring, earlier[: len(offspring)]):
             del child.fitness.values
             if application is not None:
@@ -170,6 +177,21 @@ class AdaptiveVariation:
             if application is not None:
                 self._pending_by_id[id(child)] = application
         return offspring
+
+    def _offspring(
+        self, slot: str, operator: int, parents: tuple[Individual, ...]
+    ) -> tuple[Individual, ...]:
+        """Return what an operator makes of parents; raise if these are not individuals."""
+        made = self._operators[slot][operator](*parents)
+        is_one = hasattr(made, "fitness")
+        if isinstance(made, Iterable) and not is_one and all(hasattr(c, "fitness") for c in made):
+            return tuple(made)
+        name = list(self._credit.counts[slot])[operator]
+        what = "an individual" if is_one else f"a {type(made).__name__}"
+        raise InvalidFeedback(
+            f"the operator {name} of {slot} returned {what}; expected a tuple of individuals, as "
+            "DEAP's operators return it: `return individual,`"
+        )
 
     def _catch_up(self) -> None:
         """Learn from the pending applications if DEAP has evaluated their offspring.
@@ -205,6 +227,23 @@ def fitness_of(individual: Individual) -> float | None:
     return math.inf if getattr(fitness, "constraint_violation", None) is not None else None
 
 
+#: The number of individuals that the operators of a slot take.
+_PARENTS = {"mate": 2, "mutate": 1}
+
+
+def _listed(operators: Sequence[OperatorLike], slot: str) -> list[OperatorLike]:
+    """Return the operators of a slot as a list; raise if it is a single one."""
+    if isinstance(operators, str) or not isinstance(operators, Iterable):
+        shown = (
+            repr(operators) if isinstance(operators, str) else f"the function {_name(operators)}"
+        )
+        raise InvalidParameter(
+            f"{slot} is {shown}; expected a list of operators to choose from",
+            name=slot, value=operators,
+        )  # fmt: skip
+    return list(operators)
+
+
 def _operator(toolbox: Toolbox, name: OperatorLike, slot: str) -> Operator:
     """Return an operator, which may be named as in the toolbox."""
     operator: Operator | None = getattr(toolbox, name, None) if isinstance(name, str) else name
@@ -214,6 +253,24 @@ def _operator(toolbox: Toolbox, name: OperatorLike, slot: str) -> Operator:
             "the toolbox; register it first"
         )
         raise InvalidParameter(message, name=slot, value=name)
+    if isinstance(operator, type):
+        raise InvalidParameter(
+            f"{slot} contains the class {operator.__name__}; expected functions of individuals, or "
+            "their names in the toolbox",
+            name=slot, value=name,
+        )  # fmt: skip
+    parents = _PARENTS[slot]
+    try:
+        inspect.signature(operator).bind(*[None] * parents)
+    except TypeError as error:
+        raise InvalidParameter(
+            f"{slot} contains {_name(name)}, which cannot be called with {parents} "
+            f"individual{'s' * (parents > 1)} alone ({error}); register it with its other "
+            "arguments, and name it here",
+            name=slot, value=name,
+        ) from None  # fmt: skip
+    except ValueError:  # a builtin without a signature
+        pass
     return operator
 
 

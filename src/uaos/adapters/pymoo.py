@@ -25,6 +25,7 @@ import numpy as np
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike, best
 from uaos.arrays import FloatArray, IntArray
+from uaos.checks import positive_integer
 from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers import catalogue
@@ -100,7 +101,8 @@ def adaptive(
     Raises
     ------
     InvalidParameter
-        If the algorithm has neither kind of mating, or not the one for these operators.
+        If the algorithm has neither kind of mating, or not the one for these operators; if an
+        operator is a class, a string or of the wrong kind; if `segment` is not a positive integer.
 
     Examples
     --------
@@ -113,9 +115,7 @@ def adaptive(
     >>> list(result.algorithm.mating.credit.counts["mutation"])
     ['PM', 'coarse PM', 'fine PM']
     """
-    if segment is not None and (not isinstance(segment, int) or segment < 1):
-        message = f"segment must be a positive number of offspring, not {segment!r}"
-        raise InvalidParameter(message, name="segment", value=segment)
+    segment = None if segment is None else positive_integer(segment, "segment")
     mating = getattr(algorithm, "mating", None)
     if isinstance(mating, Variant | AdaptiveVariant):
         _reject(crossover=crossover, mutation=mutation, instead="variant=")
@@ -218,12 +218,18 @@ def real_operators(n_obj: int = 1) -> dict[str, list[Crossover] | list[Mutation]
     dict of str to list
         The lists "crossover" and "mutation", as arguments of :func:`adaptive`.
 
+    Raises
+    ------
+    InvalidParameter
+        If `n_obj` is not a positive integer.
+
     Examples
     --------
     >>> from uaos.adapters.pymoo import real_operators
     >>> [mutation.name for mutation in real_operators(n_obj=2)["mutation"]]
     ['PM', 'coarse PM', 'very coarse PM']
     """
+    n_obj = positive_integer(n_obj, "n_obj")
     third = PM(eta=100, name="fine PM") if n_obj == 1 else PM(eta=2, name="very coarse PM")
     return {
         "crossover": [SBX(), SBX(eta=3, name="wide SBX"), UX(), DEM()],
@@ -299,7 +305,8 @@ class AdaptiveMating(_Learning, Mating):
         budget: int | None = None,
         **kwargs: object,
     ) -> None:
-        super().__init__(selection, _Crossovers(_as_list(crossover)), _as_list(mutation), **kwargs)
+        crossovers = _Crossovers(_checked(crossover, Crossover, "crossover"))
+        super().__init__(selection, crossovers, _checked(mutation, Mutation, "mutation"), **kwargs)
         if not isinstance(self.eliminate_duplicates, _FailedDuplicates):
             self.eliminate_duplicates = _FailedDuplicates(self.eliminate_duplicates)
         self.segment = segment
@@ -561,6 +568,24 @@ def _as_list(operators: Sequence[T] | T) -> list[T]:
     return list(operators) if isinstance(operators, list | tuple) else [cast("T", operators)]
 
 
+def _checked(operators: Sequence[T] | T, kind: type, slot: str) -> list[T]:
+    """Return the operators of a slot as a list; raise if one is of another kind."""
+    given = _as_list(operators)
+    for operator in given:
+        if isinstance(operator, kind):
+            continue
+        if isinstance(operator, type):
+            name = operator.__name__
+            problem = f"the class {name}; expected an object of it, such as {name}()"
+        elif isinstance(operator, Crossover | Mutation):
+            other = "mutation" if isinstance(operator, Mutation) else "crossover"
+            problem = f"{operator.name}, which is a {other}; expected {slot}s, this one in {other}="
+        else:
+            problem = f"{shortened(operator)}; expected objects of pymoo's {kind.__name__}"
+        raise InvalidParameter(f"{slot} contains {problem}", name=slot, value=operator)
+    return given
+
+
 def _reject(*, instead: str, **operators: object) -> None:
     """Raise an error for operators that this kind of algorithm does not have."""
     for name, value in operators.items():
@@ -583,7 +608,22 @@ def _variants(
         present[1].CR.set(0.9)
     if variant is None:
         return present
-    return [_parse_variant(v, present[0]) if isinstance(v, str) else v for v in _as_list(variant)]
+    return [_checked_variant(v, present[0]) for v in _as_list(variant)]
+
+
+def _checked_variant(variant: Variant | str, template: Variant) -> Variant:
+    """Return a variant, which may be named; raise if it is none."""
+    if isinstance(variant, str):
+        return _parse_variant(variant, template)
+    if isinstance(variant, type) or not callable(getattr(variant, "do", None)):
+        is_class = isinstance(variant, type)
+        shown = f"the class {variant.__name__}" if is_class else shortened(variant)
+        raise InvalidParameter(
+            f'variant contains {shown}; expected strings such as "DE/rand/1/bin", or objects of '
+            "pymoo's Variant",
+            name="variant", value=variant,
+        )  # fmt: skip
+    return variant
 
 
 def _parse_variant(text: str, template: Variant) -> Variant:
