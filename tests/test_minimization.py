@@ -588,6 +588,26 @@ def test_progress_into_a_file_comes_ever_more_seldom(capsys, monkeypatch):
     assert re.search(r"at most \d\d s left$", lines[-4])
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda: minimize(lambda x: float(x @ x), [(-5, 5)] * 1000, seed=1, budget=2000,
+                         record="points"),
+        lambda: minimize(lambda x: float(x @ x), [(-5, 5)] * 200, seed=1, budget=500,
+                         constraints=[{"type": "ineq", "fun": lambda x: x - 1}]),
+        lambda: minimize(lambda d: sum(d.values()), {f"v{i}": uaos.Real(0, 1) for i in range(200)},
+                         seed=1, budget=300),
+        lambda: uaos.least_squares(lambda x: x - 1, np.zeros(1000)),
+    ],
+    ids=["points", "constraints", "names", "residuals"],
+)  # fmt: skip
+def test_every_result_fits_a_screen(found):
+    """Arrays are cut, names are counted."""
+    lines = repr(found()).splitlines()
+    assert len(lines) <= 32
+    assert max(map(len, lines)) <= 110
+
+
 def test_a_result_fits_a_screen_and_a_notebook():
     result = minimize(lambda x: float(x @ x), [(-5, 5)] * 200, seed=1, budget=300)
     text = repr(result)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from uaos.optimizers.base import Optimizer
 
+# The most named variables of a result that are shown.
+_LINES = 20
+
 
 class Status(IntEnum):
     """Why a run ended, as an integer: :attr:`Result.status`."""
@@ -257,9 +260,10 @@ class Result(Mapping[str, Any]):
 
     def _shown(self) -> dict[str, str]:
         """Return the fields as text that fits a screen."""
-        shown = {
-            name: str(getattr(self, name)) for name in self if not name.startswith("population")
-        }
+        with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
+            shown = {
+                name: str(getattr(self, name)) for name in self if not name.startswith("population")
+            }
         if self.history is not None and np.isfinite(self.fun) and self.fun in self.history.best:
             # To within a row of the history, which in a long run is several iterations.
             first = int(np.argmax(self.history.best == self.fun))
@@ -268,10 +272,10 @@ class Result(Mapping[str, Any]):
             if name in shown:
                 shown[name] = f"of {count(len(getattr(self, name)), 'point')}"
         if isinstance(self.x, dict):
-            shown["x"] = "\n".join(f"{name} = {value!r}" for name, value in self.x.items())
-        elif self.x is not None:
-            with np.printoptions(threshold=12, edgeitems=4, linewidth=88):
-                shown["x"] = str(self.x)
+            lines = [f"{name} = {value!r}" for name, value in self.x.items()]
+            if len(lines) > _LINES:
+                lines[_LINES // 2 : -_LINES // 2] = [f"… {len(lines) - _LINES} more"]
+            shown["x"] = "\n".join(lines)
         return shown
 
     def __repr__(self) -> str:

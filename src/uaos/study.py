@@ -259,6 +259,9 @@ class Study:
         if self.focus is not None and self.focus not in names:
             raise UnknownName("method", self.focus, names, hint="(among those of the study)")
 
+    def __repr__(self) -> str:
+        return f"<Study {self.preset} in {self.folder}>"
+
     def to_dict(self) -> dict[str, object]:
         """Return the settings of the study; studies with equal settings are the same study."""
         return {

@@ -111,6 +111,10 @@ class Table:
     records: tuple[Mapping[str, object], ...] = ()
     note: str = ""
 
+    def __repr__(self) -> str:
+        columns = ", ".join(name for name, _ in self.columns)
+        return f"<Table {self.name!r} of {len(self.rows)} rows: {columns}>"
+
     @classmethod
     def of(
         cls,

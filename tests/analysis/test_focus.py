@@ -162,3 +162,16 @@ def test_bench_and_compare_count_solved_runs_alike(tmp_path):
     assert counted["CMA-ES"] == (3, 3)  # of six runs, three with a known optimum
     with Store.open(path) as store:
         assert {m: t.solved for m, t in store.tallies().items()}["CMA-ES"] == 3
+
+
+def test_representations_fit_a_screen(results):
+    """Results of an analysis say what they are, not all their numbers."""
+    (section,) = sections(results, focus="CMA-ES")
+    comparison = compare(results)
+    shown = (
+        results, next(iter(results.runs.values())), section, comparison, comparison.sections[0],
+        comparison.tables[0], section.focus_tests[0], recommend(section),
+    )  # fmt: skip
+    for value in shown:
+        assert len(repr(value)) < 300
+    assert repr(results) == "<Results of 4 methods on five: 80 runs>"

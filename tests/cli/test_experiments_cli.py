@@ -4,6 +4,7 @@ import csv
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,33 @@ def test_the_command_does_what_the_library_does(folder: Path, tmp_path: Path) ->
     plan = small_plan("mix", "JADE", functions="1-2", instances="1-2", uniform=True)
     run(plan, tmp_path / "b.db", jobs=1)
     assert content(tmp_path / "b.db") == content(folder / "a.db")
+
+
+def test_a_store_remembers_its_commands(folder: Path, tmp_path: Path) -> None:
+    """The store alone continues the experiment, under another name, too."""
+    for more in (["--methods", "mix", "--without-uniform"], ["--methods", "JADE"]):
+        assert bench("first.db", *more, *SMALL, cwd=tmp_path).returncode == 0
+    with Store.open(tmp_path / "first.db") as store:
+        commands = store.commands
+    connection = sqlite3.connect(tmp_path / "first.db")
+    connection.execute("DELETE FROM runs WHERE method = (SELECT id FROM methods LIMIT 1)")
+    connection.commit()
+    connection.close()
+    (tmp_path / "first.db").rename(tmp_path / "moved.db")
+    done = bench("moved.db", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("continuing: uaos bench first.db --methods") == 2
+    with Store.open(tmp_path / "moved.db") as store:
+        assert store.commands == commands
+        assert all(tally.done == tally.total == 4 for tally in store.tallies().values())
+
+
+def test_a_store_without_a_command_cannot_be_continued_alone(tmp_path: Path) -> None:
+    """It was filled from Python."""
+    run(small_plan("mix", functions="1", instances="1"), tmp_path / "b.db", jobs=1)
+    done = bench("b.db", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--methods: b.db remembers no command" in done.stderr
 
 
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:

@@ -22,6 +22,9 @@ class ComparedSection:
     verdict: str
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<{self.section.title}, {count(len(self.tables), 'table')}: {self.headline}>"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -37,6 +40,10 @@ class Comparison:
 
     sections: tuple[ComparedSection, ...]
     published: tuple[Table, ...] = ()
+
+    def __repr__(self) -> str:
+        tables = count(len(self.tables), "table")
+        return f"<Comparison, {tables}: {' '.join(s.headline for s in self.sections)}>"
 
     @property
     def tables(self) -> list[Table]:

@@ -103,6 +103,10 @@ class FocusTest:
     direction: float
     since: float | None = None
 
+    def __repr__(self) -> str:
+        where = f"better on {self.better} of {len(self.duels)} problems, worse on {self.worse}"
+        return f"<{self.method} against {self.other}: {self.outcome}, {where}>"
+
     @property
     def outcome(self) -> str:
         """Return "better", "worse" or "no significant difference"."""

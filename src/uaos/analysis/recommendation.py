@@ -46,6 +46,9 @@ class Recommendation:
     reason: str
     section: Section
 
+    def __repr__(self) -> str:
+        return f"<Recommendation: {self.reason}>"
+
     def configuration(self) -> Configuration:
         """Return the method's configuration, which :func:`uaos.minimize` takes."""
         data = self.section.results.configurations.get(self.method)

@@ -18,7 +18,7 @@ from uaos.experiments.plan import differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
 from uaos.experiments.store import ProblemRecord, RunTable, Store
 from uaos.optimizers.configuration import UNIFORM
-from uaos.text import natural_key
+from uaos.text import count, natural_key
 
 #: Method, function and dimension of runs that are pooled.
 Key = tuple[str, str, int]
@@ -65,6 +65,11 @@ class Runs:
     budgets: IntArray
     #: What was computed from the runs, for those who ask again.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{count(len(self), 'run')} of {self.method} on {self.function}, {self.dimension}-D>"
+        )
 
     def __len__(self) -> int:
         return len(self.evaluations)
@@ -145,6 +150,11 @@ class Results:
     suite: str = "bbob"
     relative: tuple[str, ...] = ()
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        runs = count(sum(map(len, self.runs.values())), "run")
+        methods = count(len(self.methods), "method")
+        return f"<Results of {methods} on {self.suite}: {runs}>"
 
     @property
     def methods(self) -> tuple[str, ...]:

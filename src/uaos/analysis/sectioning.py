@@ -95,6 +95,10 @@ class Section:
     seed: int = 1
     focus: str | None = None
 
+    def __repr__(self) -> str:
+        methods = count(len(self.methods), "method")
+        return f"<Section {self.title}: {methods} on {count(len(self.functions), 'function')}>"
+
     @property
     def dimension(self) -> int | None:
         """Return the dimension of all problems; None if they differ."""

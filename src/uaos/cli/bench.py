@@ -1,10 +1,11 @@
 """`uaos bench`: run an experiment, show its progress, merge and export its store."""
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -27,9 +28,11 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
+from uaos.experiments.provenance import command_line
 from uaos.experiments.store import ProblemRecord, Tally
 from uaos.experiments.unit import Outcome
 from uaos.files import check_output
+from uaos.loading import load_file
 from uaos.optimizers.catalogue import expanded
 from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
@@ -88,13 +91,22 @@ class _Outputs:
         help="Write the outcomes to this .csv or .parquet file, and exit.")] = None
     coco_folder: Annotated[Path | None, typer.Option(
         "--export-coco", help="Write data folders for cocopp into this folder, and exit.")] = None
+    ioh_folder: Annotated[Path | None, typer.Option(
+        "--export-ioh", help="Write data folders for IOHanalyzer into this folder, and exit.")
+    ] = None
     overwrite: options.Overwrite = False
+
+    @property
+    def is_asked(self) -> bool:
+        """True if the experiment is to be shown or exported, not run."""
+        asked = (self.export, self.coco_folder, self.ioh_folder)
+        return self.status or any(place is not None for place in asked)
 
 
 @app.command(
     "bench",
     epilog="Example: [bold]uaos bench first.db --methods mix,JADE --dim 5 --instances 1-5 "
-    "--budget 2000D --jobs 2[/]   ·   then: [bold]uaos bench first.db --status[/]",
+    "--budget 2000D --jobs 2[/]   ·   to continue it: [bold]uaos bench first.db[/]",
 )
 @options.grouped
 def bench_command(
@@ -109,8 +121,9 @@ def bench_command(
     # fmt: on
     """Run methods on a suite of problems, on all cores.
 
-    After an interruption the same command continues. Methods and problems can be added to a store
-    later. To use your own problems, pass a Python file that defines `suite = uaos.Suite(...)`.
+    After an interruption the same command continues; so does `uaos bench STORE` alone, as the
+    store remembers its commands. Methods and problems can be added to a store later. To use your
+    own problems, pass a Python file that defines `suite = uaos.Suite(...)`.
     """
     if outputs.merge:
         from uaos.experiments.merge import merge_stores
@@ -124,15 +137,54 @@ def bench_command(
             f"{len(files)} stores given ({', '.join(names)}); uaos bench takes one, and several "
             "only with --merge", name="STORE", value=names,
         )  # fmt: skip
-    if outputs.status or outputs.export is not None or outputs.coco_folder is not None:
+    if outputs.is_asked:
         _show_or_export(files[0], outputs)
+        return
+    if grid.methods is None and files[0].exists():
+        _resume(files[0], workers, retry_failed=runs.retry_failed)
         return
     _run(_plan(grid, runs), files[0], workers, retry_failed=runs.retry_failed)
 
 
+def _resume(path: Path, workers: options.Workers, *, retry_failed: bool) -> None:
+    """Run the commands that a store remembers again; finished runs are not repeated."""
+    with Store.open(path) as store:
+        commands = store.commands
+    recorded = [words for words in map(shlex.split, commands) if _fills_a_store(words)]
+    if not recorded:
+        known = f"; it was written by: {'; '.join(commands)}" if commands else ""
+        raise Missing(
+            f"Missing option --methods: {path} remembers no command of uaos bench to continue"
+            f"{known}"
+        )
+    for words in recorded:
+        console.print(Text(f"continuing: {shlex.join(words)}"), soft_wrap=True)
+        at = words.index("bench")
+        for place, word in enumerate(words[:at]):
+            if word == "--import":
+                load_file(Path(words[place + 1]))
+        grid, runs = _recorded_options(words[at + 1 :])
+        with command_line(words[1:]):  # the store has it already
+            _run(_plan(grid, runs), path, workers, retry_failed=retry_failed)
+
+
+def _fills_a_store(words: list[str]) -> bool:
+    """Return whether a command line is one of `uaos bench` that runs methods."""
+    return "bench" in words and any(word.split("=")[0] == "--methods" for word in words)
+
+
+def _recorded_options(words: list[str]) -> tuple[_Grid, _Runs]:
+    """Return the options of a recorded command line, as if it were given now."""
+    command = typer.main.get_command(app).commands["bench"]  # type: ignore[attr-defined]
+    values = command.make_context("bench", list(words)).params
+    groups = (_Grid, _Runs)
+    grid, runs = (kind(**{f.name: values[f.name] for f in fields(kind)}) for kind in groups)
+    return grid, runs  # type: ignore[return-value]
+
+
 def _show_or_export(path: Path, outputs: _Outputs) -> None:
     """Show the progress of an experiment, and export its outcomes."""
-    from uaos.experiments.export import COLUMNS, export_coco, export_table
+    from uaos.experiments.export import COLUMNS, export_coco, export_ioh, export_table
 
     if outputs.export is not None:
         is_csv = outputs.export.suffix.lower() == ".csv"
@@ -144,6 +196,8 @@ def _show_or_export(path: Path, outputs: _Outputs) -> None:
         if outputs.status:
             _show_status(store)
         written = [] if outputs.coco_folder is None else export_coco(store, outputs.coco_folder)
+        if outputs.ioh_folder is not None:
+            written += export_ioh(store, outputs.ioh_folder)
         if outputs.export is not None:
             export_table(store.outcomes(), outputs.export)
             written.append(outputs.export)

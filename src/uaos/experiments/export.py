@@ -1,6 +1,8 @@
-"""Outcomes for other programs: a table (CSV or Parquet), or the data folders that cocopp reads."""
+"""Outcomes for other programs: tables (CSV, Parquet), folders for cocopp and IOHanalyzer."""
 
 import csv
+import json
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -69,27 +71,39 @@ def export_coco(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     parent = check_folder(folder)
     if store.suite != NAME or store.suite_file:
         raise _not_exported(
-            parent, f"cocopp reads runs on the suite {NAME}, and {store.path} is of {store.suite}"
-        )
+            parent, f"cocopp reads runs on the suite {NAME}, and {store.path} is of {store.suite}; "
+            "IOHanalyzer reads any suite (--export-ioh)", "export-coco",
+        )  # fmt: skip
     done = [o for o in store.outcomes() if o.status == "done" and o.evaluations]
-    if not done:
-        raise _not_exported(parent, f"{store.path} holds no finished runs")
-    places: dict[str, Path] = {}
-    for method in dict.fromkeys(outcome.method for outcome in done):
-        place = parent / (re.sub(r"[^\w.+-]+", "_", method) or "_")
-        while place in places.values():
-            place = place.with_name(place.name + "_")
-        if place.exists():
-            raise _not_exported(place, f"{place} exists; give a new folder")
-        places[method] = place
+    places = _places(parent, done, store, "export-coco")
     for method, place in places.items():
         with whole_folder(place) as part:
             _write(method, [outcome for outcome in done if outcome.method == method], part)
     return list(places.values())
 
 
-def _not_exported(place: Path, why: str) -> InvalidParameter:
-    return InvalidParameter(why, name="export-coco", value=str(place))
+def _places(parent: Path, done: Sequence[Outcome], store: Store, option: str) -> dict[str, Path]:
+    """Return a new folder for each method."""
+    if not done:
+        raise _not_exported(parent, f"{store.path} holds no finished runs", option)
+    places: dict[str, Path] = {}
+    for method in dict.fromkeys(outcome.method for outcome in done):
+        place = parent / _file_name(method)
+        while place in places.values():
+            place = place.with_name(place.name + "_")
+        if place.exists():
+            raise _not_exported(place, f"{place} exists; give a new folder", option)
+        places[method] = place
+    return places
+
+
+def _file_name(name: str) -> str:
+    """Return a name without characters that file names cannot have."""
+    return re.sub(r"[^\w.+-]+", "_", name) or "_"
+
+
+def _not_exported(place: Path, why: str, option: str) -> InvalidParameter:
+    return InvalidParameter(why, name=option, value=str(place))
 
 
 def _write(method: str, outcomes: list[Outcome], place: Path) -> None:
@@ -139,3 +153,104 @@ def _trial(run: Outcome) -> str:
 def _final(run: Outcome) -> float:
     """Return the final error, bounded below, as COCO ignores errors below 10^-8."""
     return max(run.error, 1e-9)
+
+
+# IOHanalyzer
+
+
+# Stands for evaluations without a value: a run must begin with its first evaluation.
+_NO_VALUE = 1e308
+
+
+def export_ioh(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a folder for each method that IOHanalyzer and iohinspector read; return their paths.
+
+    Written are the improvements of each run, as errors where the optimum of a problem is known,
+    otherwise as values. Functions and instances without a number are numbered in the order of the
+    suite. Failed runs are left out. Points are not in the store.
+
+    Parameters
+    ----------
+    store : Store
+        The runs, on any suite.
+    folder : str or path
+        Where the folders go.
+
+    References
+    ----------
+    Wang, H., Vermetten, D., Ye, F., Doerr, C. & Bäck, T. (2022), "IOHanalyzer: detailed performance
+    analyses for iterative optimization heuristics", ACM Transactions on Evolutionary Learning and
+    Optimization 2(1).
+    """
+    parent = check_folder(folder)
+    done = [o for o in store.outcomes(traces=True) if o.status == "done" and o.evaluations]
+    places = _places(parent, done, store, "export-ioh")
+    numbers = _numbers(store)
+    for method, place in places.items():
+        runs = [outcome for outcome in done if outcome.method == method]
+        runs.sort(key=lambda o: (*numbers[o.problem], o.dimension, o.repetition))
+        with whole_folder(place) as part:
+            for function, group in groupby(runs, lambda o: (numbers[o.problem][0], o.function)):
+                _write_function(store, method, function, list(group), numbers, part)
+    return list(places.values())
+
+
+def _numbers(store: Store) -> dict[str, tuple[int, int]]:
+    """Return the numbers of function and instance of each problem."""
+    records = store.problems()
+    functions = list(dict.fromkeys(record.function for record in records))
+    is_numbered = all(re.fullmatch(r"f\d+", name) for name in functions)
+    seen: dict[tuple[str, int], int] = {}
+    numbers = {}
+    for record in records:
+        name, kind = record.function, (record.function, record.dimension)
+        seen[kind] = seen.get(kind, 0) + 1
+        number = int(name[1:]) if is_numbered else 1 + functions.index(name)
+        instance = seen[kind] if record.instance is None else record.instance
+        numbers[record.name] = number, instance
+    return numbers
+
+
+def _write_function(
+    store: Store, method: str, function: tuple[int, str], outcomes: list[Outcome],
+    numbers: dict[str, tuple[int, int]], place: Path,
+) -> None:  # fmt: skip
+    """Write the runs of a method on a function: a file of data for each dimension, and JSON."""
+    number, name = function
+    stem = f"f{number}_{_file_name(name)}"
+    (place / f"data_{stem}").mkdir()
+    scenarios = []
+    outcomes.sort(key=lambda o: o.dimension)
+    for dimension, group in groupby(outcomes, lambda o: o.dimension):
+        runs = list(group)
+        path = f"data_{stem}/IOHprofiler_f{number}_DIM{dimension}.dat"
+        (place / path).write_text("".join(map(_ioh_rows, runs)), encoding="utf-8")
+        listed = [
+            {"instance": numbers[run.problem][1], "evals": run.evaluations,
+             "best": {"evals": int(run.trace.evaluations[-1]) if len(run.trace.values) else 1,
+                      "y": _ioh_values(run)[-1], "x": []}}
+            for run in runs
+        ]  # fmt: skip
+        scenarios.append({"dimension": dimension, "path": path, "runs": listed})
+    data = {
+        "version": "0.3.22", "suite": store.suite, "function_id": number, "function_name": name,
+        "maximization": False, "algorithm": {"name": method, "info": MARK},
+        "attributes": ["evaluations", "raw_y"], "scenarios": scenarios,
+    }  # fmt: skip
+    (place / f"IOHprofiler_{stem}.json").write_text(json.dumps(data, indent=1), encoding="utf-8")
+
+
+def _ioh_values(run: Outcome) -> list[float]:
+    """Return the errors of the improvements of a run, or their values if the optimum is unknown."""
+    optimum = 0.0 if math.isnan(run.error) else run.best - run.error
+    return [float(value) - optimum for value in run.trace.values] or [_NO_VALUE]
+
+
+def _ioh_rows(run: Outcome) -> str:
+    """Return the rows of one run: its first evaluation, its improvements, and its end."""
+    rows = list(zip(run.trace.evaluations.tolist(), _ioh_values(run), strict=False))
+    if not rows or rows[0][0] > 1:
+        rows.insert(0, (1, _NO_VALUE))
+    if rows[-1][0] < run.evaluations:
+        rows.append((run.evaluations, rows[-1][1]))
+    return "evaluations raw_y\n" + "".join(f"{at} {value!r}\n" for at, value in rows)

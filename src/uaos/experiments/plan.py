@@ -17,6 +17,7 @@ from uaos.problems import Problem, Suite
 from uaos.problems import suite as suite_called
 from uaos.problems.problem import integer_in
 from uaos.selection.components import FAMILIES
+from uaos.text import count
 
 #: Kinds of controls: "uniform" for the same algorithm with uniform choice.
 CONTROLS = (UNIFORM,)
@@ -130,6 +131,13 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.competitors) * len(self.suite) * self.repetitions
+
+    def __repr__(self) -> str:
+        methods, problems = len(self.competitors), len(self.suite)
+        return (
+            f"<Plan: {count(methods, 'method')} on {count(problems, 'problem')} of "
+            f"{self.suite.name}, {count(len(self), 'run')} of at most {self.budget} evaluations>"
+        )
 
     def identity(self) -> Identity:
         """Return the properties that every store of this plan, or of a part of it, shares."""

@@ -419,6 +419,9 @@ class Store:
         query = "SELECT started, versions FROM sessions ORDER BY id"
         return self._rows(query, make=lambda started, text: (started, as_mapping(text)))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}>"
+
     @property
     def commands(self) -> list[str]:
         """Return the command lines that wrote the store, each once; work from Python has none."""

@@ -116,6 +116,13 @@ class Configuration:
         for part, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, part.name, value)
 
+    def __repr__(self) -> str:
+        settings = self.settings.to_dict()
+        parts = [repr(self.name), f"optimizer={self.optimizer!r}"]
+        parts += [f"method={self.method!r}"] if self.method is not None else []
+        parts += [f"settings={shortened(settings)}"] if settings else []
+        return f"Configuration({', '.join(parts)})"
+
     # A worker process that receives a configuration of a custom optimizer needs its class, too.
 
     def __getstate__(self) -> dict[str, object]:

@@ -85,6 +85,9 @@ class Design:
     constants: Mapping[str, Value] = field(default_factory=dict)
     options: DesignOptions = field(default_factory=DesignOptions)
 
+    def __repr__(self) -> str:
+        return f"<Design of {self.base.optimizer}: {self.space!r}>"
+
     @property
     def components(self) -> list[type[Component]]:
         """Components that a candidate may have."""

@@ -144,6 +144,12 @@ class TuningPlan:
                 name="test", value="t-test",
             )  # fmt: skip
 
+    def __repr__(self) -> str:
+        return (
+            f"<TuningPlan: {self.design!r} on {count(len(self.suite), 'problem')}, "
+            f"{count(self.runs, 'run')} of at most {self.budget} evaluations>"
+        )
+
     @property
     def comparable(self) -> bool:
         """True if costs of different problems can be compared: every optimum is known."""

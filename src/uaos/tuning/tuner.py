@@ -46,6 +46,10 @@ class TuningResult:
     runs: int
     seconds: float
 
+    def __repr__(self) -> str:
+        survivors = count(len(self.configurations), "survivor")
+        return f"<TuningResult: {survivors} after {count(self.runs, 'run')}; best: {self.best!r}>"
+
     @property
     def best(self) -> Configuration:
         """Configuration that won."""
