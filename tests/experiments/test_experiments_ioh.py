@@ -89,7 +89,7 @@ def test_iohinspector_reads_our_numbers(path: Path, tmp_path: Path) -> None:
     manager = iohinspector.DataManager()
     manager.add_folder(str(tmp_path))
     assert len(manager.overview) == len(outcomes)
-    read = manager.load(include_meta_data=True)
+    read = manager.load(monotonic=False, include_meta_data=True)
     least = read.group_by("data_id").agg(iohinspector.data.pl.col("raw_y").min())
     expected = sorted(map(final_value, outcomes))
     np.testing.assert_allclose(sorted(least["raw_y"].to_list()), expected)

@@ -22,10 +22,6 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
 from uaos.params import Categorical, Integer, Real, Value, decimals_of
 from uaos.problems.activity import Activity, Test
-from uaos.text import count
-
-# The most names of variables in a representation.
-_SHOWN = 8
 
 #: A candidate: the values of the variables that are active.
 Values = Mapping[str, Value]
@@ -223,11 +219,6 @@ class Space:
         return "\n".join(["Space({", *lines, "})"])
 
     # As a box
-
-    def __repr__(self) -> str:
-        names = [variable.name for variable in self.variables]
-        shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"{len(names) - _SHOWN} more"]
-        return f"<Space of {count(len(names), 'variable')}: {', '.join(shown)}>"
 
     @cached_property
     def searched(self) -> tuple[Variable, ...]:

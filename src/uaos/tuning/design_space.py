@@ -29,6 +29,7 @@ from uaos.problems.variables import Clause, Condition, Forbidden, Space, Values,
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.components.base import Component
 from uaos.selection.method import SCOPES, Method
+from uaos.text import count
 from uaos.tuning.records import DesignOptions
 from uaos.tuning.sampling import plain, searched
 
@@ -86,7 +87,8 @@ class Design:
     options: DesignOptions = field(default_factory=DesignOptions)
 
     def __repr__(self) -> str:
-        return f"<Design of {self.base.optimizer}: {self.space!r}>"
+        parameters = f"{self.space.free} free of {count(len(self.space), 'parameter')}"
+        return f"<Design of {self.base.optimizer}: {parameters}>"
 
     @property
     def components(self) -> list[type[Component]]:
