@@ -16,7 +16,11 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
+from uaos.arrays import FloatArray
 from uaos.optimizers.catalogue import configuration, expanded
+from uaos.statistics import holm, rank_rows, wilcoxon_test
 
 RESULTS = Path(__file__).parent / "results"
 PAGES = (RESULTS.parents[1] / "README.md", RESULTS.parent / "adapters.md",
@@ -180,6 +184,44 @@ def adapters_cost() -> str:
         table.append((host, f"{medians[0]:.2f}", f"{medians[1]:.2f}", ratio))
     names = ("", "library's default, seconds", "adaptive choice, seconds", "ratio")
     return markdown(names, table)
+
+
+def adapters_broad() -> str:
+    """Return mean ranks and medians of adaptive choice on the broader set."""
+    rows, choices = data("adapters-further"), ("adaptive", "default", "random")
+    values = {(r["host"], r["problem"], r["choice"], r["seed"]): float(r["value"]) for r in rows}
+    table = []
+    for host in dict.fromkeys(row["host"] for row in rows):
+        seeds = {r["seed"] for r in rows if r["host"] == host}
+        seeds = [s for s in sorted(seeds, key=int) if _complete(rows, host, s)]
+        problems = list(dict.fromkeys(row["problem"] for row in rows if row["host"] == host))
+        runs = np.array([[[values[host, p, c, s] for s in seeds] for c in choices]
+                         for p in problems])  # fmt: skip
+        ranks = rank_rows(runs.transpose(0, 2, 1).reshape(-1, len(choices)))
+        p = holm(wilcoxon_test((ranks[:, :1] - ranks[:, 1:]).T)[0])
+        means = [f"{mean:.2f}" for mean in ranks.mean(axis=0)]
+        marked = [
+            means[0],
+            *(m + ("*" if q < 0.05 else "") for m, q in zip(means[1:], p, strict=True)),
+        ]
+        counts = [_outcomes(runs[:, 0], runs[:, k]) for k in (1, 2)]
+        table.append((host, str(len(problems)), str(len(seeds)), *marked, *counts))
+    names = ("", "problems", "seeds", "adaptive", "library's default", "random choice",
+             "against the default", "against random choice")  # fmt: skip
+    return markdown(names, table)
+
+
+def _complete(rows: Sequence[Row], host: str, seed: str) -> bool:
+    """Return whether a host has all runs of a seed."""
+    own = [row for row in rows if row["host"] == host]
+    expected = {(row["problem"], row["choice"]) for row in own}
+    return expected == {(row["problem"], row["choice"]) for row in own if row["seed"] == seed}
+
+
+def _outcomes(ours: FloatArray, theirs: FloatArray) -> str:
+    """Return on how many problems our median is better, equal and worse."""
+    signs = np.sign(np.median(ours, axis=1) - np.median(theirs, axis=1))
+    return " : ".join(str(np.sum(signs == sign)) for sign in (-1, 0, 1))
 
 
 def control_test(name: str = "control-adapting") -> str:
@@ -366,6 +408,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
     "control": control,
     "control-test": control_test,
+    "adapters-broad": adapters_broad,
     "adapters-cost": adapters_cost,
     "corrected": corrected,
     "summary": summary,
