@@ -101,9 +101,9 @@ def minimize(
         (n, D)), or True if `fun` returns a pair (value, gradient). Local members of the default
         method, "BFGS" and "SQP" use it instead of differences; others ignore it. Its evaluations
         are counted as `njev`, not as evaluations of `fun`.
-    workers : int, Executor or map-like callable
+    workers : int, Executor, Client or map-like callable
         Evaluates a batch in parallel: a number of processes (-1: one for each processor), any
-        ``concurrent.futures.Executor``, or a function like ``map``.
+        ``concurrent.futures.Executor``, a ``dask.distributed.Client``, or a function like ``map``.
     on_error : {"raise", "fail"}
         What an exception in `fun` or a constraint does: end the run, or count as a failed
         evaluation.

@@ -41,6 +41,24 @@ def test_the_log_repeats_the_run(pool):
     assert result.fun == bowl(result.x)
 
 
+@pytest.mark.parametrize("schedule", ["sync", "async"])
+def test_a_dask_cluster_evaluates(schedule):
+    """A client, and its executor, have as many points out as the cluster has threads."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+    ) as client:
+        runs = [
+            uaos.minimize(uneven, BOX, seed=1, budget=60, workers=workers, schedule=schedule)
+            for workers in (client, client.get_executor())
+        ]
+    for result in runs:
+        again = result.log if schedule == "async" else "sync"
+        assert result.log is None or result.log[0] == 4
+        serial = uaos.minimize(bowl, BOX, seed=1, budget=60, schedule=again)
+        assert (result.nfev, result.x.tolist()) == (60, serial.x.tolist())
+
+
 def test_a_worker_that_dies_costs_its_point():
     with pytest.warns(RuntimeWarning, match=r"a worker process died \(exit code 7\)"):
         result = uaos.minimize(

@@ -24,7 +24,8 @@ from uaos.text import count
 R = TypeVar("R")
 
 Function = Callable[[FloatArray], object]
-#: `workers`: a number of processes (-1: one per processor), an Executor, or a function like map.
+#: `workers`: a number of processes (-1: one per processor), an Executor, a client of a Dask cluster,
+#: or a function like map.
 Workers = Any
 
 # Chunks per worker and batch: few messages, yet no worker waits long for a slow one.
@@ -288,6 +289,8 @@ def caller(function: Function, workers: Workers) -> Caller:
         return OneByOne(function)
     if number is not None:
         return OnProcesses(function, number)
+    if hasattr(workers, "get_executor"):  # a client of Dask, whose own futures are of another kind
+        return OnExecutor(function, workers.get_executor())
     if hasattr(workers, "submit"):
         return OnExecutor(function, workers)
     return ByMap(function, workers)
@@ -296,8 +299,12 @@ def caller(function: Function, workers: Workers) -> Caller:
 def executor_workers(executor: SupportsSubmit) -> int:
     """Return the number of workers of an executor; that of processors if it does not say.
 
-    Python's executors have the number, but no public name for it.
+    Python's executors have the number, but no public name for it. That of Dask has a client, which
+    counts the threads of the cluster.
     """
+    client = getattr(executor, "_client", None)
+    if client is not None and hasattr(client, "nthreads"):
+        return sum(client.nthreads().values()) or 1
     workers = getattr(executor, "_max_workers", None)
     return workers if isinstance(workers, int) and workers > 0 else os.cpu_count() or 1
 
@@ -319,7 +326,8 @@ def worker_count(workers: Workers) -> int | None:
         return None
     raise InvalidParameter(
         f"workers is {shortened(workers)}; expected a positive number of processes, -1 for one per "
-        "processor, a concurrent.futures.Executor, or a function like map, such as pool.map",
+        "processor, a concurrent.futures.Executor, a dask.distributed.Client, or a function like "
+        "map, such as pool.map",
         name="workers",
         value=workers,
     )

@@ -51,7 +51,7 @@ class Evaluator:
     ----------
     problem : Problem
         What to evaluate.
-    workers : int, Executor or map-like callable
+    workers : int, Executor, Client or map-like callable
         What evaluates a batch in parallel.
     on_error : {"raise", "fail"}
         Whether an exception of a function ends the run, or counts as a failed evaluation.
