@@ -24,7 +24,7 @@ from uaos.text import count
 R = TypeVar("R")
 
 Function = Callable[[FloatArray], object]
-#: `workers`: a number of processes (-1: one per processor), an Executor, a client of a Dask cluster,
+#: `workers`: a number of processes (-1: one per processor), an Executor, a client of Dask,
 #: or a function like map.
 Workers = Any
 
