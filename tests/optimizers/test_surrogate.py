@@ -15,8 +15,9 @@ from uaos.optimizers.gaussian_process import (
     fit,
     log_improvement,
 )
+from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.portfolio import Traits, default_members
-from uaos.optimizers.surrogate import Coordinates, model_values
+from uaos.optimizers.surrogate import model_values
 
 MIXED = np.array([False, True])
 
@@ -135,6 +136,30 @@ def test_coordinates_that_do_not_count_are_not_searched() -> None:
     assert result.fun < 1e-4
 
 
+def test_the_history_has_what_proposed_the_points(tmp_path) -> None:
+    """The first points, then mostly the model; moves make most points after 10·D evaluations."""
+    run = uaos.SurrogateSearch({"n": uaos.Integer(0, 99), "m": uaos.Integer(0, 99)}, seed=1)
+
+    def advance(run: uaos.Optimizer, evaluations: int) -> None:
+        while run.evaluations < evaluations:
+            run.tell([abs(n - 40) + abs(m - 70) for n, m in run.ask()])
+
+    advance(run, 20)
+    early = run.history.counts.sum(axis=0)
+    assert early.sum() == 20
+    assert early[0] == 5  # the start
+    assert early[1] > early[2:].sum() > 0
+    run.ask()
+    run.save(tmp_path / "run")
+    loaded = uaos.SurrogateSearch.load(tmp_path / "run")
+    for each in (run, loaded):
+        advance(each, 60)
+    late = run.history.counts.sum(axis=0) - early
+    assert late[1] < late[2:].sum()
+    assert run.probabilities.tolist() == pytest.approx([0, 0.1, *[0.18] * 5])
+    np.testing.assert_array_equal(run.history.counts, loaded.history.counts)
+
+
 def test_a_batch_has_different_points() -> None:
     run = uaos.SurrogateSearch([(0, 1)] * 2, seed=1, budget=40, batch=4)
     while not run.done:
@@ -174,7 +199,11 @@ def test_a_category_that_would_stagnate_becomes_another() -> None:
     [
         ("categories", 200, ["GP"]),
         ("categories", None, ["GP", "mix"]),
+        ("categories", 1000, ["GP"]),
+        ("discrete", 1000, ["GP"]),
+        ("discrete", 2000, ["STEP", "BFGS", "CMA-ES"]),
         ("integers", 200, ["GP"]),
+        ("integers", 1000, ["STEP", "BFGS", "CMA-ES"]),
         ("integers", 2000, ["STEP", "BFGS", "CMA-ES"]),
     ],
 )

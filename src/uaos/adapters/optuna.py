@@ -17,7 +17,8 @@ from uaos.arrays import FloatArray
 from uaos.checks import seeded_generator
 from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
-from uaos.optimizers.surrogate import Coordinates, Proposer, model_values
+from uaos.optimizers.mixed import Coordinates
+from uaos.optimizers.surrogate import Proposer, model_values
 from uaos.params import Categorical, Integer, Real
 from uaos.problems.variables import Space
 
@@ -138,7 +139,7 @@ class OptunaSampler(BaseSampler):
                 points = np.array([_as_point(space, search_space, t) for t in others])
                 points = coordinates.rounded(points)
                 scores = self._scores(study, others)
-                point = self._proposer(coordinates, points, scores, self._rng)
+                point, _ = self._proposer(coordinates, points, scores, self._rng)
         values = space.decode(point)
         return {n: _external(search_space[n], value) for n, value in values.items()}
 

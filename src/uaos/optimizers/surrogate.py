@@ -1,9 +1,12 @@
 """Search by a model: evaluate where a Gaussian process expects the largest improvement.
 
-For expensive functions, of some hundred evaluations at most, of real, integer and categorical
-coordinates. Values that are worse than the median are drawn in first, so that outliers and
-infeasible points do no harm. The expected improvement is maximized by local search: change one
-category, one integer or a few real numbers.
+For expensive functions of real, integer and categorical coordinates. Values that are worse than the
+median are drawn in first, so that outliers and infeasible points do no harm. The expected
+improvement is maximized by local search: change one category, one integer or a few real numbers.
+
+The model does not propose all points. A pool of moves, which start from the best points so far,
+proposes some from the beginning, in case the model is wrong, and most later on, when the model has
+found what it can. All share the points that were evaluated.
 
 Jones, D. R., Schonlau, M. & Welch, W. J. (1998), "Efficient global optimization of expensive
 black-box functions", Journal of Global Optimization 13.
@@ -14,109 +17,38 @@ from typing import ClassVar
 
 import numpy as np
 
-from uaos.arrays import BoolArray, FloatArray, IntArray
+from uaos.arrays import FloatArray, IntArray
+from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer, register
 from uaos.optimizers.gaussian_process import GaussianProcess, condition, fit, log_improvement
+from uaos.optimizers.mixed import Coordinates
+from uaos.optimizers.moves import MOVES
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
-from uaos.problems.activity import Activity
-from uaos.problems.space import CATEGORY
-from uaos.problems.variables import Space
 from uaos.selection import bibliography as bib
 
 # The most points of a model, and of a fit of its lengths.
 _MOST, _MOST_FITTED = 400, 200
 # A fit is renewed when the number of points has grown by this factor.
 _GROWTH = 1.1
-# The share of points that are neighbors of one of the best so far, whatever the model says, and
-# the number of these best.
-_LOCAL, _LEADERS = 0.15, 5
+# The share of points that the model proposes at first, and later; the evaluations per dimension
+# from which it is later, without and with real coordinates.
+_SHARE, _LATE_SHARE, _LATE, _LATE_REAL = 0.85, 0.1, 10, 40
+# The best points that moves start from, and the moves until one leads to a point that is new.
+_BEST, _ATTEMPTS = 10, 12
 # The search for the largest expected improvement: random points, points around the best, starts of
 # local searches, their rounds, and neighbors per round.
 _RANDOM, _AROUND, _STARTS, _ROUNDS, _NEIGHBORS = 200, 100, 6, 12, 24
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """Box of real, integer and categorical coordinates, and its map to that of the model.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (d,)
-        The box; that of an integer is half a unit wider than its range on either side.
-    kinds : ndarray of int, shape (d,)
-        0 for a real number, 1 for an integer, 2 for a category.
-    activity : Activity, optional
-        Which coordinates are active, depending on others. The others are put in the middle.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    kinds: IntArray
-    activity: Activity | None = None
-
-    @classmethod
-    def of(cls, space: Space) -> "Coordinates":
-        """Return the coordinates of named variables."""
-        half = np.where(space.integrality > 0, 0.5, 0.0)
-        low, high = space.bounds[:, 0] - half, space.bounds[:, 1] + half
-        return cls(low, high, space.integrality, space.activity)
-
-    @property
-    def categories(self) -> BoolArray:
-        """Which coordinates are categories."""
-        return np.asarray(self.kinds == CATEGORY)
-
-    def rounded(self, points: FloatArray) -> FloatArray:
-        """Return points inside the box, with integers rounded."""
-        inside = np.clip(points, self.low, self.high)
-        whole = np.clip(np.rint(inside), np.ceil(self.low), np.floor(self.high)) + 0.0  # no -0.0
-        points = np.where(self.kinds > 0, whole, inside)
-        if self.activity is None:
-            return points
-        middle = 0.5 * (self.low + self.high)
-        middle = np.where(self.kinds > 0, np.floor(middle), middle)
-        return np.where(self.activity.of(points), points, middle)
-
-    def scaled(self, points: FloatArray) -> FloatArray:
-        """Return rounded points as the model has them: categories as they are, others in [0, 1]."""
-        return np.where(self.categories, points, (points - self.low) / (self.high - self.low))
-
-    def uniform(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw points, rounded."""
-        return self.rounded(self.low + (self.high - self.low) * rng.random((n, len(self.low))))
-
-    def spread(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw points that divide each coordinate evenly (Latin hypercube), rounded."""
-        cells = np.argsort(rng.random((len(self.low), n)), axis=1).T
-        shares = (cells + rng.random((n, len(self.low)))) / n
-        return self.rounded(self.low + (self.high - self.low) * shares)
-
-    def neighbors(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw one neighbor of each point: some of its coordinates are changed, at least one.
-
-        A category becomes any other, an integer moves by a step or more, and a real number by a
-        normal step whose size is drawn, too.
-        """
-        n, d = points.shape
-        changed = rng.random((n, d)) < 1.0 / d
-        changed[np.arange(n), rng.integers(d, size=n)] = True
-        width = self.high - self.low
-        share = 10.0 ** rng.uniform(-3.0, -0.3, (n, 1))
-        with np.errstate(over="ignore"):  # of a huge box; points are brought back
-            step = width * share * rng.standard_normal((n, d))
-            whole = np.sign(step) * np.maximum(1.0, np.rint(np.abs(step)))
-            moved = np.where(self.kinds == 0, points + step, points + whole)
-        drawn = np.floor(self.low + 0.5 + width * rng.random((n, d)))
-        moved = np.where(self.categories, drawn, moved)
-        return self.rounded(np.where(changed, moved, points))
+#: What proposes points: the design before the first model, the model, and the pool of moves.
+PROPOSERS = ("start", "model", *MOVES)
 
 
 class Proposer:
-    """Proposes points where a model expects the largest improvement.
+    """Proposes points where a model expects the largest improvement, or by a move.
 
-    One point in seven is a neighbor of one of the best so far instead, in case the model is wrong.
     The hyper-parameters of the model are fitted anew when the points have become a tenth more.
 
     Attributes
@@ -137,8 +69,8 @@ class Proposer:
         points: FloatArray,
         scores: FloatArray,
         rng: np.random.Generator,
-    ) -> FloatArray:
-        """Return the point of the largest expected improvement.
+    ) -> tuple[FloatArray, str]:
+        """Return a point that has not been evaluated, if there is one, and what proposed it.
 
         Parameters
         ----------
@@ -152,12 +84,13 @@ class Proposer:
             Draws the candidates.
         """
         known = {row.tobytes() for row in points}
-        if rng.random() < _LOCAL:
-            leaders = points[np.argsort(scores, kind="stable")[:_LEADERS]]
-            near = coordinates.neighbors(leaders[rng.integers(len(leaders), size=_NEIGHBORS)], rng)
-            unknown = [point for point in near if point.tobytes() not in known]
-            if unknown:
-                return np.array(unknown[0])
+        if rng.random() >= model_share(coordinates, len(points)):
+            best_points = points[np.argsort(scores, kind="stable")[:_BEST]]
+            for _ in range(_ATTEMPTS):
+                name, move = list(MOVES.items())[rng.integers(len(MOVES))]
+                point = move(coordinates, best_points, rng)
+                if point.tobytes() not in known:
+                    return point, name
         scaled, d = coordinates.scaled(points), points.shape[1]
         grown = not self.fitted_to <= len(points) < _GROWTH * self.fitted_to
         if self.hyper is None or grown or len(self.hyper) != d + 1:
@@ -168,7 +101,13 @@ class Proposer:
         rows = _best_and_others(scores, _MOST)
         model = condition(scaled[rows], scores[rows], coordinates.categories, self.hyper)
         best = float(model.predict(scaled[rows[:1]])[0][0])
-        return _maximized(coordinates, model, points[rows], best, known, rng)
+        return _maximized(coordinates, model, points[rows], best, known, rng), "model"
+
+
+def model_share(coordinates: Coordinates, evaluated: int) -> float:
+    """Return the share of points that the model proposes after a number of evaluations."""
+    late = _LATE_REAL if (coordinates.kinds == 0).any() else _LATE
+    return _SHARE if evaluated < late * len(coordinates.low) else _LATE_SHARE
 
 
 def _best_and_others(scores: FloatArray, most: int) -> IntArray:
@@ -271,8 +210,12 @@ class SurrogateSearch(Optimizer):
 
     Notes
     -----
-    A proposal takes milliseconds, some tens of them after hundreds of evaluations. The model has at
-    most 400 points: the better half of these are the best so far.
+    A proposal by the model takes milliseconds, some tens of them after hundreds of evaluations. The
+    model has at most 400 points: the better half of these are the best so far.
+
+    The model proposes 85 % of the points up to 10·D evaluations (40·D if there are real numbers),
+    and 10 % later. The others are made by moves of a pool, each chosen with the same probability.
+    The history has what proposed how many points.
 
     Examples
     --------
@@ -287,7 +230,8 @@ class SurrogateSearch(Optimizer):
     name: ClassVar[str] = "GP"
     reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
-    state_names: ClassVar[tuple[str, ...]] = ("_points", "_values", "_excess", "_fit")
+    state_names: ClassVar[tuple[str, ...]] = ("_points", "_values", "_excess", "_fit", "_made_by")
+    batch_names: ClassVar[tuple[str, ...]] = ("_made_by",)
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
     settings: SurrogateSettings
 
@@ -298,6 +242,9 @@ class SurrogateSearch(Optimizer):
         self._values = np.empty(0)
         self._excess: FloatArray | None = None
         self._proposer = Proposer()
+        self._made_by: list[int] = []  # what proposed the points of the batch
+        if self.history is not None:
+            self.history = History(PROPOSERS)
 
     @property
     def _fit(self) -> list[object]:
@@ -319,17 +266,39 @@ class SurrogateSearch(Optimizer):
             points = self._coordinates.spread(missing, self.rng)
             if self.x0 is not None and not len(self._points):
                 points = np.vstack([self._coordinates.rounded(self.x0), points])
+            self._made_by = [0] * len(points)
             return points
         points, scores = self._points, model_values(self._values, self._excess)
         batch: list[FloatArray] = []
+        self._made_by = []
         for _ in range(self.settings.batch):
-            point = self._proposer(self._coordinates, points, scores, self.rng)
+            point, name = self._proposer(self._coordinates, points, scores, self.rng)
             batch.append(point)
+            self._made_by.append(PROPOSERS.index(name))
             points = np.vstack([points, point])
             scores = np.append(scores, np.median(scores))
         return np.array(batch)
 
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Names of what proposes points."""
+        return PROPOSERS
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Share of each in the points that are proposed next."""
+        if len(self._points) < self._initial():
+            first: FloatArray = np.eye(len(PROPOSERS))[0]
+            return first
+        share = model_share(self._coordinates, len(self._points))
+        return np.array([0.0, share, *[(1.0 - share) / len(MOVES)] * len(MOVES)])
+
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
+        if self.history is not None:
+            made_by = self._made_by[: len(points)]
+            counts = np.bincount(made_by, minlength=len(PROPOSERS))
+            numbers = self.best_fitness, self.evaluations, self.iterations
+            self.history.append(numbers, counts, self.probabilities)
         self._points = np.vstack([self._points, self._coordinates.rounded(points)])
         self._values = np.append(self._values, values)
         if self.violations is not None:

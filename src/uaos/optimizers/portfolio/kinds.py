@@ -145,17 +145,24 @@ RESIDUAL_KINDS = (
 
 _MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
 
-#: The same where there are categories, with noise or without. A model finds most in the first 40·D
-#: evaluations. In a long run differential evolution, which crosses categories, then goes on.
+#: The same where there are categories, with noise or without. A model finds most at first, and
+#: moves from the best points the rest. In a long run differential evolution, which crosses
+#: categories, then goes on.
 CATEGORICAL_KINDS = (
     #    least  kappa  first            then       large
     Kind(     0, 20.0, (),              (_MODEL,), (_DE_2D,)),
-    Kind(   100, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
+    Kind(   300, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
 )  # fmt: skip
 
-#: The same where there are integers, but no categories or constraints: from 100·D evaluations on as
-#: for real numbers.
+#: The same where there are integers beside real numbers, but no categories or constraints: from
+#: 100·D evaluations on as for real numbers.
 INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
+
+#: The same where there are integers only: from 300·D evaluations on as for real numbers.
+DISCRETE_KINDS = (
+    CATEGORICAL_KINDS[0], KINDS[3]._replace(least=300),
+    *(kind for kind in KINDS if kind.least >= 500),
+)  # fmt: skip
 
 
 class Traits(NamedTuple):
@@ -166,6 +173,7 @@ class Traits(NamedTuple):
     residuals: bool = False  # the residuals of a sum of squares are told
     integers: bool = False
     categories: bool = False
+    discrete: bool = False  # all variables are integers
 
 
 #: The table for each kind of problem: the first whose condition holds.
@@ -174,6 +182,7 @@ TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.noisy, NOISY_KINDS),
     (lambda problem: problem.residuals, RESIDUAL_KINDS),
     (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),
+    (lambda problem: problem.discrete and not problem.constrained, DISCRETE_KINDS),
     (lambda problem: problem.integers and not problem.constrained, INTEGER_KINDS),
     (lambda problem: True, KINDS),
 )
