@@ -82,3 +82,13 @@ def test_lm_ends_where_the_value_is_negative_and_nothing_is_promised():
     """As a plain minimizer its only residual is the value, whose sign is free."""
     flat = uaos.minimize(lambda x: -3.0 + 0.0 * x[0], [(-1e308, 7e307)] * 3, method="LM", budget=40)
     assert flat.fun == -3.0
+
+
+def test_a_step_to_a_bound_is_not_rounded_beyond_it():
+    """x + (low - x) may be less than low, for example with low = -0.999999999."""
+    low = -0.999999999
+    starts = np.random.default_rng(1).uniform(low, 1e6, 1000)
+    x = next(x for x in starts if x + (low - x) < low)
+    search = uaos.configuration("LM").build([(low, 1e6)], seed=1, budget=50, x0=[[x]])
+    search._phase, search._step = "trial", np.array([low - x])
+    assert search.ask().tolist() == [[low]]

@@ -109,7 +109,7 @@ class LM(RestartingSearch):
             return np.array([self._x])
         if self._phase == "jacobian":
             return self._difference_points()
-        return np.array([self._x + self._step])
+        return np.clip([self._x + self._step], self.low, self.high)  # a sum may be rounded
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         told = None if self.details is None else self.details.residuals

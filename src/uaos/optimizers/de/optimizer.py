@@ -253,8 +253,10 @@ class DifferentialEvolution(Optimizer):
             return super().candidates
         population = self.population
         best, rows = population.rows[population.order[0]], population.rows[: population.NP]
-        with np.errstate(over="ignore"):
-            mean = np.clip(rows.mean(0), rows.min(0), rows.max(0))  # the sum may overflow
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = rows.mean(0)
+        mean = np.where(np.isfinite(mean), mean, (rows / len(rows)).sum(0))  # if the sum overflows
+        mean = np.clip(mean, rows.min(0), rows.max(0))
         return np.vstack([self._rounded(np.array([best, mean])), super().candidates])
 
     @property
