@@ -92,3 +92,23 @@ def test_a_step_to_a_bound_is_not_rounded_beyond_it():
     search = uaos.configuration("LM").build([(low, 1e6)], seed=1, budget=50, x0=[[x]])
     search._phase, search._step = "trial", np.array([low - x])
     assert search.ask().tolist() == [[low]]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "raise"])
+def test_an_exception_at_the_end_counts_as_any_other(on_error):
+    """The function is called once more for the residuals of the result."""
+    calls = []
+
+    def raises_at_last(x):
+        calls.append(x)
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        return x - 3.0
+
+    options = {"budget": 1, "seed": 1, "method": "BFGS", "on_error": on_error}
+    if on_error == "raise":
+        with pytest.raises(ZeroDivisionError):
+            uaos.least_squares(raises_at_last, [1.0], **options)
+    else:
+        result = uaos.least_squares(raises_at_last, [1.0], **options)
+        assert (result.fun, result.residuals) == (2.0, None)

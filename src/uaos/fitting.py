@@ -62,7 +62,8 @@ def least_squares(
     -------
     Result
         As that of :func:`uaos.minimize`: `fun` is half the sum of squares (SciPy's `cost`). Also
-        `residuals`, those at `x`, for which the function is called once more.
+        `residuals`, those at `x`, for which the function is called once more; None if it raises
+        then, and `on_error` is "fail".
 
     Raises
     ------
@@ -98,5 +99,10 @@ def least_squares(
     )
     if result.x is None:
         return result
-    at_best = np.atleast_1d(np.asarray(function(result.x.copy()), float)).ravel()
+    try:
+        at_best = np.atleast_1d(np.asarray(function(result.x.copy()), float)).ravel()
+    except Exception:
+        if options.get("on_error") != "fail":
+            raise
+        return result
     return dataclasses.replace(result, residuals=at_best)
