@@ -1,18 +1,24 @@
 """Replay every combination of the five components on recorded runs.
 
     python benchmarks/map.py layer nine FILE      all 23,800 methods on eight runs of a host
-    python benchmarks/map.py layer mix FILE
+    python benchmarks/map.py describe FILE        distribution and effects of the components
+    python benchmarks/map.py confirm FILE         the best and published methods on other runs
+    python benchmarks/map.py save FILE FOLDER     the best 20 as TOML files
+    python benchmarks/map.py law                  when does choosing pay?
 
 Hyper-parameters have their defaults. FILE (.npy) holds one score per combination and run, NaN where
-it has not been computed; the same command continues it.
+it has not been computed; the same command continues it. All but `layer` write data files of
+docs/results.
 """
 
+import csv
 import itertools
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 import uaos
 from uaos.errors import UaosError
@@ -21,6 +27,7 @@ from uaos.selection.components import FAMILIES
 
 #: Functions of BBOB, instance 1, that all methods are replayed on: some of every group.
 FUNCTIONS = (3, 6, 8, 10, 13, 15, 17, 21)
+DATA = Path(__file__).parents[1] / "docs" / "results" / "data"
 # Seconds between two saves.
 INTERVAL = 20.0
 
@@ -49,7 +56,148 @@ def first_layer(host: str, file: Path) -> None:
             print(f"{host}: {done} of {len(todo)}", flush=True)
 
 
+# What the layer says
+
+
+def shaped(scores: np.ndarray) -> np.ndarray:
+    """Return scores by metric, reward, quality, probability, selection and run."""
+    sizes = [len(uaos.components(family)) for family in FAMILIES]
+    return scores.reshape(*sizes, -1)
+
+
+def marginal(scores: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return the means over all components but those of some axes."""
+    others = tuple(axis for axis in range(len(FAMILIES)) if axis not in axes)
+    return np.nanmean(scores, axis=others, keepdims=True)
+
+
+def variance_shares(scores: np.ndarray) -> dict[str, float]:
+    """Return the shares of the variance of mean scores by components and pairs of them."""
+    means = scores.mean(axis=-1)
+    total = float(np.var(means))
+    shares, effects = {}, {}
+    for axis, family in enumerate(FAMILIES):
+        effects[axis] = marginal(means, (axis,)) - means.mean()
+        shares[family] = float(np.var(effects[axis])) / total
+    for a, b in itertools.combinations(range(len(FAMILIES)), 2):
+        joint = marginal(means, (a, b)) - means.mean() - effects[a] - effects[b]
+        shares[f"{FAMILIES[a]} × {FAMILIES[b]}"] = float(np.var(joint)) / total
+    shares["higher interactions"] = 1.0 - sum(shares.values())
+    return shares
+
+
+def level_means(scores: np.ndarray) -> list[dict[str, object]]:
+    """Return the mean score of each component, with a 95 % interval over the runs."""
+    rows: list[dict[str, object]] = []
+    for axis, family in enumerate(FAMILIES):
+        others = tuple(other for other in range(len(FAMILIES)) if other != axis)
+        by_run = scores.mean(axis=others)  # (components, runs)
+        runs = by_run.shape[1]
+        half = stats.t.ppf(0.975, runs - 1) * by_run.std(axis=1, ddof=1) / np.sqrt(runs)
+        rows += [
+            {"family": family, "component": name, "score": f"{mean:.4f}", "interval": f"{h:.4f}"}
+            for name, mean, h in zip(
+                uaos.components(family), by_run.mean(axis=1), half, strict=True
+            )
+        ]
+    return rows
+
+
+def write(name: str, rows: list[dict[str, object]]) -> None:
+    """Write rows to a data file of docs/results."""
+    with (DATA / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"{name}.csv: {len(rows)} rows")
+
+
+def describe(nine: np.ndarray) -> None:
+    """Write how scores are distributed, and how they depend on the components."""
+    scores = shaped(nine)
+    means = nine.mean(axis=1)
+    error = nine.std(axis=1, ddof=1) / np.sqrt(nine.shape[1])
+    write("map-scores", [
+        {"quantity": "methods", "value": str(len(means))},
+        {"quantity": "above 0", "value": f"{(means > 0).mean():.3f}"},
+        {"quantity": "clearly above 0", "value": f"{(means > 2 * error).mean():.3f}"},
+        {"quantity": "clearly below 0", "value": f"{(means < -2 * error).mean():.3f}"},
+        *({"quantity": f"quantile {q}", "value": f"{np.quantile(means, q):.3f}"}
+          for q in (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)),
+    ])  # fmt: skip
+    write("map-variance", [{"source": source, "share": f"{share:.4f}"}
+                           for source, share in variance_shares(scores).items()])  # fmt: skip
+    write("map-components", level_means(scores))
+
+
+def best_methods(nine: np.ndarray, n: int = 20) -> dict[str, uaos.Method]:
+    """Return the best methods of the layer, named by their place."""
+    order = np.argsort(-nine.mean(axis=1))[:n]
+    every = combinations()
+    return {f"map-{place}": uaos.Method(*every[k]) for place, k in enumerate(order, start=1)}
+
+
+def literature() -> dict[str, uaos.Method]:
+    """Return the methods of the catalogue that select among operators."""
+    entries = uaos.methods().items()
+    return {
+        name: entry.method for name, entry in entries if entry.kind == "method" and entry.method
+    }
+
+
+def confirm(nine: np.ndarray) -> None:
+    """Write scores of the best and of published methods, on runs that chose them and on others."""
+    first, second = (traces.load("nine", (i,)) for i in (1, 2))
+    chosen = [trace for trace in first if int(trace.name[1:-3]) in FUNCTIONS]
+    hosts = {"chosen on": chosen, "nine, instance 2": second, "mix": traces.load("mix", (2,))}
+    rows = []
+    for name, method in {**best_methods(nine), **literature()}.items():
+        parts = [getattr(method, family).name for family in FAMILIES]
+        cells = {}
+        for host, runs in hosts.items():
+            scores = np.mean([traces.score(method, runs, seed) for seed in range(1, 4)], axis=0)
+            cells[host] = f"{scores.mean():.3f}"
+            cells[f"{host}, error"] = f"{scores.std(ddof=1) / np.sqrt(len(scores)):.3f}"
+        rows.append({"method": name, "components": " / ".join(parts), **cells})
+        print(rows[-1], flush=True)
+    write("map-confirmed", rows)
+
+
+def law() -> None:
+    """Write how much operators differ in each run, for how long, and what greedy choice gains."""
+    greedy = uaos.Method("parent_improvement", "success_sum", "identity", "probability_matching",
+                         "greedy")  # fmt: skip
+    rows = []
+    for host in traces.HOSTS:
+        for trace in traces.load(host):
+            merits, base = trace.merits, trace.baselines
+            deviation = merits - merits.mean(axis=1, keepdims=True)
+            spread = float(np.sqrt((deviation**2).mean()) / max(base.uniform, 1e-12))
+            persistence = float((deviation[1:] * deviation[:-1]).sum() / (deviation**2).sum())
+            gain = float(np.mean([trace.replay(greedy, seed) for seed in range(1, 4)]))
+            rows.append({"host": host, "run": trace.name, "spread": f"{spread:.4f}",
+                         "persistence": f"{persistence:.4f}",
+                         "gain": f"{gain / max(base.uniform, 1e-12) - 1:.4f}"})  # fmt: skip
+    write("map-law", rows)
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    match sys.argv[1:]:
+        case ["layer", host, file]:
+            first_layer(host, Path(file))
+        case ["describe", file]:
+            describe(np.load(file))
+        case ["confirm", file]:
+            confirm(np.load(file))
+        case ["law"]:
+            law()
+        case ["save", file, folder]:
+            for name, method in best_methods(np.load(file)).items():
+                uaos.Configuration(name, method).to_toml(Path(folder) / f"{name}.toml")
+        case _:
+            sys.exit(__doc__)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] != "layer":
-        sys.exit(__doc__)
-    first_layer(sys.argv[2], Path(sys.argv[3]))
+    main()
