@@ -4,6 +4,7 @@
     python benchmarks/map.py describe FILE        distribution and effects of the components
     python benchmarks/map.py confirm FILE         the best and published methods on other runs
     python benchmarks/map.py save FILE FOLDER     the best 20 as TOML files
+    python benchmarks/map.py page FILE            the data of the page docs/map.md
     python benchmarks/map.py law                  when does choosing pay?
 
 Hyper-parameters have their defaults. FILE (.npy) holds one score per combination and run, NaN where
@@ -13,6 +14,7 @@ docs/results.
 
 import csv
 import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -181,6 +183,17 @@ def law() -> None:
     write("map-law", rows)
 
 
+def write_page(nine: np.ndarray) -> None:
+    """Write the scores that the page docs/map.md shows, in thousandths."""
+    names = {family: list(uaos.components(family)) for family in FAMILIES}
+    sade = [getattr(uaos.method("SaDE"), family).name for family in FAMILIES]
+    start = [names[family].index(name) for family, name in zip(FAMILIES, sade, strict=True)]
+    scores = np.rint(1000 * nine.mean(axis=1)).astype(int).tolist()
+    content = json.dumps({"components": names, "start": start, "scores": scores},
+                         separators=(",", ":"))  # fmt: skip
+    (DATA.parents[1] / "assets" / "map-data.js").write_text(f"window.uaosMap = {content};\n", "utf-8")
+
+
 def main() -> None:
     """Run the command that the arguments name."""
     match sys.argv[1:]:
@@ -190,6 +203,8 @@ def main() -> None:
             describe(np.load(file))
         case ["confirm", file]:
             confirm(np.load(file))
+        case ["page", file]:
+            write_page(np.load(file))
         case ["law"]:
             law()
         case ["save", file, folder]:
