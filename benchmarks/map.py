@@ -3,7 +3,7 @@
     python benchmarks/map.py layer nine FILE      all 23,800 methods on eight runs of a host
     python benchmarks/map.py describe FILE        distribution and effects of the components
     python benchmarks/map.py confirm FILE         the best and published methods on other runs
-    python benchmarks/map.py save FILE FOLDER     the best 20 as TOML files
+    python benchmarks/map.py save FILE FOLDER     the best 20 and the published ones as TOML
     python benchmarks/map.py page FILE            the data of the page docs/map.md
     python benchmarks/map.py law                  when does choosing pay?
 
@@ -13,6 +13,7 @@ docs/results.
 """
 
 import csv
+import dataclasses
 import itertools
 import json
 import sys
@@ -89,19 +90,21 @@ def variance_shares(scores: np.ndarray) -> dict[str, float]:
 
 
 def level_means(scores: np.ndarray) -> list[dict[str, object]]:
-    """Return the mean score of each component, with a 95 % interval over the runs."""
+    """Return the mean score of each component, and its effect with a 95 % interval over the runs.
+
+    The effect is the difference from the mean of all methods on the same run.
+    """
     rows: list[dict[str, object]] = []
     for axis, family in enumerate(FAMILIES):
         others = tuple(other for other in range(len(FAMILIES)) if other != axis)
         by_run = scores.mean(axis=others)  # (components, runs)
+        effects = by_run - by_run.mean(axis=0)
         runs = by_run.shape[1]
-        half = stats.t.ppf(0.975, runs - 1) * by_run.std(axis=1, ddof=1) / np.sqrt(runs)
-        rows += [
-            {"family": family, "component": name, "score": f"{mean:.4f}", "interval": f"{h:.4f}"}
-            for name, mean, h in zip(
-                uaos.components(family), by_run.mean(axis=1), half, strict=True
-            )
-        ]
+        half = stats.t.ppf(0.975, runs - 1) * effects.std(axis=1, ddof=1) / np.sqrt(runs)
+        for k, name in enumerate(uaos.components(family)):
+            numbers = {"score": by_run[k].mean(), "effect": effects[k].mean(), "interval": half[k]}
+            texts = {quantity: f"{value:.4f}" for quantity, value in numbers.items()}
+            rows.append({"family": family, "component": name, **texts})
     return rows
 
 
@@ -133,8 +136,12 @@ def describe(nine: np.ndarray) -> None:
 
 
 def best_methods(nine: np.ndarray, n: int = 20) -> dict[str, uaos.Method]:
-    """Return the best methods of the layer, named by their place."""
-    order = np.argsort(-nine.mean(axis=1))[:n]
+    """Return the best methods of the layer, named by their place.
+
+    Methods that made the same choices, as those whose reward ignores the metric, count once.
+    """
+    _, first = np.unique(nine, axis=0, return_index=True)
+    order = first[np.argsort(-nine[first].mean(axis=1))][:n]
     every = combinations()
     return {f"map-{place}": uaos.Method(*every[k]) for place, k in enumerate(order, start=1)}
 
@@ -183,6 +190,14 @@ def law() -> None:
     write("map-law", rows)
 
 
+def save(nine: np.ndarray, folder: Path) -> None:
+    """Write the best and the published methods as TOML files, all in the recorded algorithm."""
+    host = dataclasses.replace(uaos.configuration("uniform").settings, NP=50)
+    uniform = {"uniform": uaos.method("uniform")}
+    for name, method in {**uniform, **best_methods(nine), **literature()}.items():
+        uaos.Configuration(name, method, host).to_toml(folder / f"{name}.toml")
+
+
 def write_page(nine: np.ndarray) -> None:
     """Write the scores that the page docs/map.md shows, in thousandths."""
     names = {family: list(uaos.components(family)) for family in FAMILIES}
@@ -191,7 +206,9 @@ def write_page(nine: np.ndarray) -> None:
     scores = np.rint(1000 * nine.mean(axis=1)).astype(int).tolist()
     content = json.dumps({"components": names, "start": start, "scores": scores},
                          separators=(",", ":"))  # fmt: skip
-    (DATA.parents[1] / "assets" / "map-data.js").write_text(f"window.uaosMap = {content};\n", "utf-8")
+    (DATA.parents[1] / "assets" / "map-data.js").write_text(
+        f"window.uaosMap = {content};\n", "utf-8"
+    )
 
 
 def main() -> None:
@@ -208,8 +225,7 @@ def main() -> None:
         case ["law"]:
             law()
         case ["save", file, folder]:
-            for name, method in best_methods(np.load(file)).items():
-                uaos.Configuration(name, method).to_toml(Path(folder) / f"{name}.toml")
+            save(np.load(file), Path(folder))
         case _:
             sys.exit(__doc__)
 

@@ -219,7 +219,8 @@ def _plan(grid: _Grid, runs: _Runs) -> Plan:
         names, chosen, budget=runs.budget, repetitions=runs.repetitions, seed=runs.seed,
         uniform=not runs.without_uniform, control=runs.control,
     )  # fmt: skip
-    if UNIFORM in plan.competitors and UNIFORM not in expanded(names):
+    added = not runs.without_uniform and UNIFORM not in expanded(names)
+    if added and UNIFORM in plan.competitors:
         console.print(
             "added: uniform, the baseline of methods that adapt (--without-uniform omits it)"
         )
