@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median, pvariance
 
 import numpy as np
 
@@ -403,6 +403,104 @@ def parallel() -> str:
 
 
 #: Functions that make the tables, by the names that pages use.
+
+# The map of methods
+
+
+def map_scores() -> str:
+    """Return how the scores of all combinations are distributed."""
+    values = {row["quantity"]: float(row["value"]) for row in data("map-scores")}
+    shares = [(name, f"{values[name]:.0%}") for name in
+              ("above 0", "clearly above 0", "clearly below 0")]  # fmt: skip
+    quantiles = {"median": "0.5", "best 5 % from": "0.95", "best 1 % from": "0.99", "best": "1.0"}
+    scores = [(name, f"{values[f'quantile {q}']:.3f}") for name, q in quantiles.items()]
+    return markdown(("", "share of methods, or score"), [*shares, *scores])
+
+
+def map_variance() -> str:
+    """Return the shares of variance by component, and the largest interactions."""
+    rows = sorted(data("map-variance"), key=lambda row: -float(row["share"]))
+    table = [(r["source"], f"{float(r['share']):.1%}") for r in rows if float(r["share"]) >= 0.02]
+    return markdown(("source", "share of the variance"), table)
+
+
+def map_components() -> str:
+    """Return the best and the worst component of each family."""
+    rows = data("map-components")
+    table = []
+    for family in dict.fromkeys(row["family"] for row in rows):
+        own = sorted((r for r in rows if r["family"] == family), key=lambda r: -float(r["effect"]))
+        table += [
+            (f"{family}: {r['component']}", f"{float(r['score']):.3f}",
+             f"{float(r['effect']):+.3f} ± {float(r['interval']):.3f}".replace("-", "−"))
+            for r in (*own[:2], own[-1])
+        ]  # fmt: skip
+    return markdown(("component", "mean score", "effect, 95 % interval"), table)
+
+
+def map_confirmed() -> str:
+    """Return the best methods of the map and of the literature on other runs."""
+    rows = data("map-confirmed")
+    real = {row[0]: row[1:] for row in overview("map-real", ("all",))}
+    published = [r for r in rows if not r["method"].startswith("map-")]
+    published.sort(key=lambda r: -float(r["nine, instance 2"]))
+    top = [r for r in rows if r["method"].startswith("map-")][:10]
+    table = [
+        (f"{r['method']}: {r['components'].replace('_', ' ')}", r["chosen on"],
+         *(f"{r[h]} ± {r[h + ', error']}" for h in ("nine, instance 2", "mix")),
+         *real[r["method"]][1:])
+        for r in (*top, *published[:6])
+    ]  # fmt: skip
+    table.append(("uniform choice", "0", "0", "0", *real["uniform"][1:]))
+    names = ("method", "score, runs it was chosen on", "nine, other instance", "mix, other instance",
+             "ECDF area of real runs", "mean rank of 48")  # fmt: skip
+    return markdown(names, table)
+
+
+def map_agreement() -> tuple[float, float]:
+    """Return how scores on other runs and areas of real runs agree: all methods, published ones."""
+    real = {row[0]: float(row[2]) for row in overview("map-real", ("all",))}
+    rows = data("map-confirmed")
+    both = [
+        [(float(r["nine, instance 2"]), real[r["method"]]) for r in chosen]
+        for chosen in (rows, [r for r in rows if not r["method"].startswith("map-")])
+    ]
+    first, second = (rank_correlation(pairs) for pairs in both)
+    return first, second
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Spearman's rank correlation."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(*zip(*pairs, strict=True)).statistic)
+
+
+def law_of(host: str) -> list[tuple[float, float]]:
+    """Return lasting differences and gains of the runs of a host."""
+    return [(float(r["lasting"]), float(r["gain"])) for r in data("map-law") if r["host"] == host]
+
+
+def explained(host: str) -> float:
+    """Return the share of variance of gains that a line fitted on `nine` explains."""
+    (x, y), (u, v) = (zip(*law_of(name), strict=True) for name in ("nine", host))
+    slope, level = linear_regression(x, y)
+    residuals = [b - level - slope * a for a, b in zip(u, v, strict=True)]
+    return 1 - sum(r * r for r in residuals) / (pvariance(v) * len(v))
+
+
+def map_law() -> str:
+    """Return how well lasting differences predict gains."""
+    rows = []
+    for host in ("nine", "mix"):
+        gains = [gain for _, gain in law_of(host)]
+        rows.append((host, f"{median(gains):.0%}", f"{rank_correlation(law_of(host)):.2f}",
+                     f"{explained(host):.2f}"))  # fmt: skip
+    names = ("host", "median gain over uniform choice", "rank correlation",
+             "R² of the line fitted on nine")  # fmt: skip
+    return markdown(names, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "readme-bbob": readme_bbob,
     "portfolio-archive": portfolio_archive,
@@ -423,6 +521,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "parallel": parallel,
     "seven": seven,
     "seven-art": seven_art,
+    "map-scores": map_scores,
+    "map-variance": map_variance,
+    "map-components": map_components,
+    "map-confirmed": map_confirmed,
+    "map-law": map_law,
 }
 
 
