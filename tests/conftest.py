@@ -1,6 +1,7 @@
 """What every test process needs."""
 
 import gc
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Before NumPy is imported, here and in what tests start: threads for small matrices only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from registries import _registries_as_before  # noqa: F401 (a fixture of every test)
 
 # The same examples everywhere, and none fails because a machine is slow or a kernel is compiled.
 settings.register_profile(
@@ -75,9 +81,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from the thousands of tests, which stay to the end."""
+    """Spare the garbage collector the thousands of tests, which stay to the end."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 # The cluster outlives its tests: it does nothing between them, not even measure itself.

@@ -21,7 +21,6 @@ import pytest
 import typer
 from browser import Browser, headless, needs_browser
 from raising import raises
-from registries import _families_as_before  # noqa: F401 (documentation registers components)
 
 import uaos
 from uaos.cli import load_commands

@@ -4,7 +4,6 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from registries import _families_as_before  # noqa: F401 (an example registers a reward)
 
 FOLDER = Path(__file__).parents[1] / "examples"
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from command_line import run, run_in_one_process
-from registries import _families_as_before  # noqa: F401 (files register their classes)
 
 import uaos
 from uaos.experiments import Store

@@ -15,7 +15,6 @@ from typing import Any
 
 import matplotlib
 import pytest
-from registries import _families_as_before  # noqa: F401 (examples register components)
 from report_cases import experiment
 from tuning_cases import AtOnce
 

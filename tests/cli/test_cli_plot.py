@@ -8,11 +8,9 @@ from command_line import run
 from figure_cases import ONE_FILE, experiment, tuning
 from figure_cases import run as outcome
 
-from uaos import loading
 from uaos.experiments import Plan, Store
 from uaos.experiments.unit import Finished
 from uaos.problems import suite
-from uaos.reporting import figures
 
 KINDS = (
     "ecdf-overall", "ecdf-groups", "ecdf-functions", "convergence", "art-ratio", "ranks",
@@ -123,12 +121,7 @@ def test_the_figure_of_the_catalogue_needs_no_file(tmp_path: Path) -> None:
     assert "parent_improvement" in _text(tmp_path)
 
 
-def test_a_figure_of_ones_own_is_imported(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The command runs in this process: what it loads and registers is forgotten afterward.
-    monkeypatch.setattr(figures, "_REGISTERED", dict(figures._REGISTERED))
-    monkeypatch.setattr(loading, "_loaded", dict(loading._loaded))
+def test_a_figure_of_ones_own_is_imported(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "counts.py").write_text(ONE_FILE)
     own = ("--import", str(tmp_path / "counts.py"), "plot")
     assert "uaos plot run-counts STORE -o FILE" in run(*own).stdout

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from command_line import OWN_REWARD, Done, run
-from registries import _families_as_before  # noqa: F401 (tests register components)
 from rich.console import Console
 from terminal import interrupted, screen
 

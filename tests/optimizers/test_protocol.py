@@ -48,8 +48,7 @@ class Steps(Optimizer):
 
 @pytest.fixture
 def registered():
-    yield uaos.register(Steps)
-    registry._optimizers.pop("test-steps", None)
+    return uaos.register(Steps)
 
 
 def sphere(X):

@@ -37,8 +37,8 @@ MEMBERS = [
 #: Settings that all differ from their defaults.
 CHANGED: dict[str, OptimizerSettings] = {
     "CMA-ES": CMASettings("IPOP", 0.3, 12, "none", center=True),
-    "BFGS": LocalSettings("none", restarts=False),
-    "STEP": CoordinateSettings(100, 3, separable_only=True, restarts=False),
+    "BFGS": LocalSettings(boundary="none", restarts=False),
+    "STEP": CoordinateSettings(points=100, sweeps=3, separable_only=True, restarts=False),
     "BIPOP-CMA-ES": PyCMASettings(0.3, 0.5),
     "DE": DifferentialEvolutionSettings(
         pool=("rand/1",), F=0.7, CR=0.2, NP="3D", NP_schedule=Linear(5), center=True
@@ -201,7 +201,8 @@ def test_keywords_are_the_names_of_fields_and_aliases(name):
 
 def test_tables_show_settings():
     assert CHANGED["BFGS"].texts() == {"boundary": "none", "restarts": "False"}
-    assert CHANGED["STEP"].summary().startswith("points 100, sweeps 3")
+    texts = ("restarts False", "points 100", "sweeps 3", "separable_only True")
+    assert CHANGED["STEP"].summary() == ", ".join(texts)
     assert CHANGED["CMA-ES"].operator_texts() == []
     assert [row[:2] for row in CHANGED["DE"].operator_texts()] == [("rand/1", "rand/1")]
     assert CHANGED["portfolio"].texts()["members"].startswith("distribution: ")

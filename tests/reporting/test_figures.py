@@ -661,11 +661,10 @@ def test_the_literature_figure_counts_the_components_of_27_methods() -> None:
 
 
 @pytest.fixture
-def run_counts(tmp_path: Path) -> Iterator[Path]:
+def run_counts(tmp_path: Path) -> Path:
     path = tmp_path / "run_counts.py"
     path.write_text(ONE_FILE)
-    yield path
-    figures._REGISTERED.pop("run-counts", None)
+    return path
 
 
 def test_a_figure_is_added_in_one_file(few: Results, run_counts: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from registries import _families_as_before  # noqa: F401 (a test registers a reward)
 
 import uaos
 from uaos.errors import InvalidParameter, UnknownName

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from registries import _families_as_before  # noqa: F401 (a fixture)
 
 import uaos
 from uaos import Method, Selector

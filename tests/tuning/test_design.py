@@ -1,7 +1,7 @@
 """The design space is the declarations: nothing is missing, nothing is twice, and it all runs."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.rules import Jade, SuccessHistory
 from uaos.params import Categorical, Integer, Real, parameters
 from uaos.problems.variables import ForbiddenCandidate, Space
-from uaos.selection.components import FAMILIES, base, components
+from uaos.selection.components import FAMILIES, components
 from uaos.selection.method import Method
 from uaos.tuning.design_space import (
     INITIAL,
@@ -43,15 +43,6 @@ DECLARED = [
     if parameter.tuned
 ]
 SELECTING = [name for name, c in methods().items() if c.method is not None]
-
-
-@pytest.fixture
-def _families_as_before() -> Iterator[None]:
-    before = {family: dict(members) for family, members in base._members.items()}
-    yield
-    for family, members in before.items():
-        base._members[family].clear()
-        base._members[family].update(members)
 
 
 def narrowed(of: Design, change: Callable[[Space], Space]) -> Design:
@@ -157,7 +148,6 @@ def test_the_wide_space_adds_what_a_run_can_vary() -> None:
 # A user's component
 
 
-@pytest.mark.usefixtures("_families_as_before")
 @pytest.mark.parametrize("preset", DECLARING)
 def test_a_registered_component_is_in_the_space_at_once(preset: str) -> None:
     @uaos.register
@@ -193,7 +183,6 @@ def test_a_registered_component_is_in_the_space_at_once(preset: str) -> None:
     assert design("paper") == DESIGNS["paper"]  # the printed space stays as printed
 
 
-@pytest.mark.usefixtures("_families_as_before")
 def test_a_parameter_of_two_families_says_its_family() -> None:
     @uaos.register
     @dataclass(frozen=True, repr=False)
