@@ -404,6 +404,26 @@ def parallel() -> str:
 
 #: Functions that make the tables, by the names that pages use.
 
+
+def bbob_versions() -> str:
+    """Return the portfolio of two versions on the same problems, by group of functions."""
+    table = []
+    groups = dict(zip(GROUPS, ((1, 5), (6, 9), (10, 14), (15, 19), (20, 24), (1, 24)), strict=True))
+    for group, (first, last) in groups.items():
+        rows = [
+            r for r in data("bbob-versions") if first <= int(r["problem"].split()[0][1:]) <= last
+        ]
+        solved_by = [[float(r[f"error {v}"]) <= 1e-8 for r in rows] for v in ("0.2", "0.3")]
+        ratios = [int(r["evaluations 0.3"]) / int(r["evaluations 0.2"])
+                  for r, *both in zip(rows, *solved_by, strict=True) if all(both)]  # fmt: skip
+        faster, slower = sum(x < 1 for x in ratios), sum(x > 1 for x in ratios)
+        numbers = (*map(sum, solved_by), f"{median(ratios):.2f}", faster, slower)
+        table.append((group, str(len(rows)), *map(str, numbers)))
+    names = ("functions", "problems", "solved by 0.2", "by 0.3", "evaluations, median ratio",
+             "0.3 faster", "slower")  # fmt: skip
+    return markdown(names, table)
+
+
 # The map of methods
 
 
@@ -527,6 +547,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "parallel": parallel,
     "seven": seven,
     "seven-art": seven_art,
+    "bbob-versions": bbob_versions,
     "map-scores": map_scores,
     "map-variance": map_variance,
     "map-components": map_components,
