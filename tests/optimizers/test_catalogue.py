@@ -11,7 +11,7 @@ import uaos
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan
 from uaos.optimizers import catalogue
-from uaos.optimizers.catalogue import expanded
+from uaos.optimizers.catalogue import RELATED, expanded, related
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings
 from uaos.optimizers.de.strategies import STRATEGIES, Strategy
 
@@ -422,3 +422,17 @@ def test_an_operator_without_success_stays_alive(name: str) -> None:
     selector.update([0, 1, 2], [9, 9, 9], [1, 9, 9])
     least = 1 / 9 if name == "Compass" else 0.001 / 1.003
     assert selector.probabilities[1:] == pytest.approx([least, least])
+
+
+def test_entries_that_share_a_name_name_each_other() -> None:
+    """Every related entry exists, is in one group, and says in what it deviates or what it is."""
+    names = [name for group in RELATED for name in group]
+    assert len(names) == len(set(names))
+    assert set(names) <= set(uaos.methods())
+    for group in RELATED:
+        for name in group:
+            assert all(other in related(name) for other in group)
+    assert related("JADE") == ""
+    for name in names:  # a bare method or algorithm says how it deviates from its paper
+        if "selection method" in related(name).split(";")[0] or name.endswith("-DE"):
+            assert uaos.methods()[name].note

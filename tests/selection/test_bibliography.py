@@ -1,6 +1,7 @@
 """BibTeX entries of what to cite."""
 
 import re
+from pathlib import Path
 
 import uaos
 from uaos.optimizers.catalogue import cited
@@ -36,3 +37,9 @@ def test_every_configuration_of_the_catalogue_is_in_the_bibliography():
 def test_members_of_a_portfolio_are_cited():
     """MOS runs CMA-ES."""
     assert "@misc{hansen2016," in bibtex(cited([uaos.configuration("MOS")]))
+
+
+def test_getting_started_shows_the_entries_of_the_package():
+    """The page has what the command prints."""
+    page = (Path(__file__).parents[2] / "docs" / "getting-started.md").read_text("utf-8")
+    assert f"```bibtex\n{bibtex([])}```" in page

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.optimizers.catalogue import GROUPS, cited, configuration, expanded
+from uaos.optimizers.catalogue import GROUPS, RELATED, cited, configuration, expanded, related
 from uaos.optimizers.configuration import DEFAULT_OPTIMIZER, Configuration
 from uaos.params import parameters
 from uaos.selection import bibliography
@@ -46,8 +46,20 @@ def methods_command(
             "[dim]details of a method: uaos methods NAME · all components: "
             "uaos methods --components[/]"
         )
+        console.print(Text(_pairs(), style="dim"))
     else:
         console.print(_recipe(configuration(name)))
+
+
+def _pairs() -> str:
+    """Return which names stand for a selection method, and which for an algorithm."""
+    pairs = []
+    for group in RELATED:
+        methods = [name for name, what in group.items() if "selection method" in what]
+        algorithms = [name for name, what in group.items() if what == "the published algorithm"]
+        if methods and algorithms:
+            pairs.append(f"{', '.join(methods)} and {', '.join(algorithms)}")
+    return "a selection method, and the published algorithm around it: " + "; ".join(pairs)
 
 
 def _catalogue(names: list[str]) -> RenderableType:
@@ -91,7 +103,8 @@ _MIN_WIDTHS = {"metric": 11, "reward": 11, "quality": 10, "probability": 11, "se
 def _recipe(entry: Configuration) -> RenderableType:
     """Return the components, their equations, and the settings of a configuration."""
     parts: list[RenderableType] = [Text(entry.name, style="bold")]
-    parts += [Text(line, style="dim") for line in (entry.reference, entry.note) if line]
+    lines = (entry.reference, related(entry.name), entry.note)
+    parts += [Text(line, style="dim") for line in lines if line]
     if entry.method is not None:
         parts += _components(entry.method)
     elif entry.settings.operator_texts():

@@ -141,6 +141,44 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
     raise UnknownName("method", name, methods(), hint=hint)
 
 
+#: Entries that share a name, and what each of them is.
+RELATED: tuple[Mapping[str, str], ...] = (
+    {"SaDE": "the selection method", "SaDE-DE": "the published algorithm"},
+    {"PM-AdapSS-AA": "the selection method with absolute rewards",
+     "PM-AdapSS-N": "the selection method with normalized rewards",
+     "PM-AdapSS-DE": "the published algorithm",
+     "PM-AdapSS-tuned": "tuned in the framework's paper"},
+    {"F-AUC-MAB": "the selection method", "F-AUC-MAB-DE": "the published algorithm",
+     "F-AUC-MAB-tuned": "tuned in the framework's paper"},
+    {"RecPM": "the selection method", "RecPM-DE": "the published algorithm",
+     "RecPM-tuned": "tuned in the framework's paper"},
+    {"Compass": "the selection method", "Compass-tuned": "tuned in the framework's paper"},
+    {"U-AOS-FW": "as printed in the framework's paper",
+     "U-AOS-FW-inferred": "with settings inferred from its results"},
+    {"uniform": "uniform choice of nine strategies with the settings of the package",
+     "DE-uniform": "uniform choice in the published algorithm of 2010",
+     "mix-uniform": "uniform choice from the pool of mix"},
+    {"SHADE": "as published", "SHADE-restart": "with restarts of this package"},
+    {"CMA-ES": "of this package", "BIPOP-CMA-ES": "of the library pycma"},
+)  # fmt: skip
+
+
+def related(name: str) -> str:
+    """Return what the entries are that share a name with this one, itself first; "" if it is alone.
+
+    Examples
+    --------
+    >>> from uaos.optimizers.catalogue import related
+    >>> related("SaDE")
+    'SaDE: the selection method; SaDE-DE: the published algorithm.'
+    """
+    for group in RELATED:
+        if name in group:
+            order = [name, *(other for other in group if other != name)]
+            return "; ".join(f"{n}: {group[n]}" for n in order) + "."
+    return ""
+
+
 def cited(configurations: Iterable[Configuration]) -> list[str]:
     """Return the references of configurations, and of the optimizers that they run with."""
     references = []
