@@ -20,6 +20,7 @@ import uaos
 @dataclass(frozen=True)
 class WalkSettings(uaos.OptimizerSettings):
     batch: int = uaos.integer(1, 100, default=4, doc="points per batch")
+    centered: bool = uaos.choice(True, False, default=False, doc="near the center")
 
 @uaos.register
 class Walk(uaos.Optimizer):
@@ -90,7 +91,7 @@ def test_runs_of_a_changed_file_do_not_join_those_of_the_former_one(folder):
 def test_the_tuner_searches_its_declared_settings(folder):
     """A changed class is tuned anew, in the same store."""
     tune = ["tune", "t.db", "--method", "walk", "--dim", "2", "--functions", "1-2",
-            "--instances", "16", "--budget", "20D", "--runs", "42", "--jobs", "1"]  # fmt: skip
+            "--instances", "16", "--budget", "20D", "--runs", "96", "--jobs", "1"]  # fmt: skip
     assert "batch      1 to 100" in new_process(folder, "tune", "--method", "walk", "--show-space")
     shown = new_process(folder, *tune)
     assert "starts from  walk and random candidates" in shown

@@ -298,7 +298,7 @@ def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | Problem
     console.print(table)
     if unknown := sum(p.optimum is None or math.isnan(p.optimum) for p in problems):
         console.print(Text(
-            f"The optimum of {count(unknown, 'problem')} is unknown, so their runs cannot count as "
+            f"The optimum of {count(unknown, 'problem')} is unknown, so runs there cannot count as "
             "solved; uaos compare ranks them by the best value of all runs", style="dim",
         ))  # fmt: skip
 

@@ -12,7 +12,7 @@ NAN = float("nan")
 class DomainData(TypedDict, total=False):
     """Domain of a variable as plain data: choices, or the range of a number."""
 
-    choices: list[Value]
+    choices: list[Value | bool]
     low: float
     high: float
     log: bool
@@ -55,9 +55,9 @@ class Setup(TypedDict):
     space: list[VariableData]
     forbidden: list[str]
     base: dict[str, object]
-    constants: dict[str, Value]
+    constants: dict[str, Value | bool]
     options: DesignOptions
-    initial: list[dict[str, Value]]
+    initial: list[dict[str, Value | bool]]
     rules: dict[str, object]
 
 
