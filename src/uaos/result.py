@@ -153,7 +153,8 @@ class Result(Mapping[str, Any]):
         The largest of these. If `x` is feasible 0, or what is tolerated of an equality.
     fun_std : float
         If the function is noisy, the standard error of `fun`, which is the mean of several values
-        at `x` then; NaN if it rests on one. This and the next are only there in that case.
+        at `x` then; NaN if it rests on one. It is larger if there are few, so that `fun` plus or
+        minus twice of it covers the mean with 95 %. This and the next are only there in that case.
     fun_evaluations : int
         The number of these values.
     jac : ndarray

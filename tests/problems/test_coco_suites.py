@@ -103,3 +103,38 @@ def test_a_problem_may_bring_the_point_to_start_from():
         lambda x: float((x - 2) @ (x - 2)), [(0, np.inf)] * 2, name="bowl", x0=[1, 1]
     )
     assert np.allclose(uaos.minimize(problem, seed=1).x, 2)
+
+
+#: The function of BBOB behind each three of bbob-noisy, from f101 on, that BBOB has.
+BEHIND = {101: 1, 104: 8, 107: 1, 110: 8, 113: 7, 119: 14, 122: 17, 128: 21}
+
+
+@pytest.mark.parametrize("function", range(101, 131))
+def test_true_values_have_no_noise(function):
+    """They are those of BBOB where it has the function, the same for each kind of noise."""
+    points = np.random.default_rng(function).uniform(-5, 5, (4, 5))
+    first = function - (function - 101) % 3
+    problem, gaussian = (one("bbob-noisy", f, dimension=5) for f in (function, first))
+    values = problem.true_values(points)
+    assert np.array_equal(values, problem.true_values(points))
+    assert problem.optimum == gaussian.optimum < values.min()
+    if first in BEHIND:
+        plain = uaos.suite("bbob", dimension=5, functions=str(BEHIND[first]), instances="3")[0]
+        assert values == pytest.approx(plain.evaluate(points), rel=1e-11, abs=1e-11)
+        assert problem.optimum == plain.optimum
+    else:
+        assert values == pytest.approx(gaussian.true_values(points), rel=1e-12)
+
+
+def test_typical_gaussian_value_is_the_true_one():
+    """The median of values with Gaussian noise is the value without: f exp(N(0, 1))."""
+    for function in (107, 116, 125):
+        problem = one("bbob-noisy", function, dimension=5)
+        x = np.full(5, 3.0)
+        noisy = np.median([problem(x) for _ in range(4001)]) - problem.optimum
+        true = problem.true_values(x[None])[0] - problem.optimum
+        assert noisy == pytest.approx(true, rel=0.1)
+
+
+def test_other_suites_have_no_noise():
+    assert one("bbob-mixint").true is None

@@ -32,12 +32,23 @@ class Noisy:
 
 
 def test_estimate_by_hand():
-    """Values 1, 2, 6: mean 3, variance (4 + 1 + 9)/2 = 7, standard error √(7/3)."""
+    """Values 1, 2, 6: mean 3, variance (4 + 1 + 9)/2 = 7, error √(7/3) t/2 with t = 4.37."""
     estimate = PointEstimate(np.zeros(1))
     estimate.include([1.0, np.nan, 2.0, np.inf, 6.0])
     assert (estimate.count, estimate.mean) == (3, 3.0)
     assert estimate.deviation == pytest.approx(7**0.5)
-    assert estimate.error == pytest.approx((7 / 3) ** 0.5)
+    assert estimate.error == pytest.approx((7 / 3) ** 0.5 * 4.37 / 2, rel=1e-2)
+
+
+@pytest.mark.parametrize("n", [5, 8, 30])
+def test_two_standard_errors_cover_the_mean(n):
+    """Of normal samples, 95 % have their mean within two standard errors, however few values."""
+    rng, within = np.random.default_rng(1), 0
+    for values in rng.standard_normal((4000, n)):
+        estimate = PointEstimate(np.zeros(1))
+        estimate.include(values)
+        within += abs(estimate.mean) <= 2 * estimate.error
+    assert within / 4000 == pytest.approx(0.9545, abs=0.01)
 
 
 def test_estimate_without_values_is_last():

@@ -56,6 +56,8 @@ INTEGER_DEVIATION = 0.3
 #: Where the deviation of noise is more than this share of the interquartile range of values, the
 #: population grows by this factor, up to this share of the budget.
 DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
+#: The weight of the latest mean in the average of means.
+AVERAGING = 0.2
 #: The least step size near the points of another search, as a share of the usual one.
 LEAST_START = 1e-6
 #: Generations between two checks for stagnation, and the most that a check considers.
@@ -451,7 +453,7 @@ class CMAES(Optimizer):
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",
         "_z", "_steps", "_excess", "_has_left", "_gathered",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
-        "_bests", "_medians", "_tolerance",
+        "_bests", "_medians", "_tolerance", "_average", "_dominated",
         "_last_mean", "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
 
@@ -465,6 +467,7 @@ class CMAES(Optimizer):
         if self.history is not None:
             self.history = History(columns=("sigma", "condition", "restarts", "popsize"))
         self._tolerance = 0.0  # of values; set by the first generation
+        self._dominated = False  # whether values are little else than noise
         # Over all runs.
         self._last_mean: FloatArray | None = None  # of the run before
         self._runs = 0
@@ -495,6 +498,7 @@ class CMAES(Optimizer):
         else:
             self.mean = low + self._width * (0.1 + 0.8 * self.rng.random(D))
         self._runs += 1
+        self._average: FloatArray | None = None  # of the latest means, under noise
         self.sigma = sigma
         self.condition = 1.0
         self.ended_by = ""
@@ -579,9 +583,10 @@ class CMAES(Optimizer):
         steps averages more noise, where a restart would come to the same place.
         """
         super().expect_noise(level, spread)
+        self._dominated = level > DOMINANT_NOISE * spread
         popsize = round(NOISE_GROWTH * self.popsize)
         affordable = self.budget is None or popsize <= LARGEST_SHARE * self.budget
-        if level > DOMINANT_NOISE * spread and self._generation > 0 and affordable:
+        if self._dominated and self._generation > 0 and affordable:
             self.continue_from(self.mean, popsize)
 
     def start_near(self, points: FloatArray) -> None:
@@ -598,12 +603,18 @@ class CMAES(Optimizer):
 
     @property
     def candidates(self) -> FloatArray:
-        """The mean, the last one of the run before, and the best point.
+        """The mean, the average of the latest means, the last one before, and the best point.
 
         The mean averages over many values; the best point may owe its place to one lucky value.
+        Where values are little else than noise, the mean itself wanders around the optimum, and
+        the average comes first:
+
+            a = (1 - c) a + c m,  c = 0.2
+
+        after each generation, with the mean m.
         """
-        means = [mean for mean in (self.mean, self._last_mean) if mean is not None]
-        inside = np.array(means)
+        latest = (self._average, self.mean) if self._dominated else (self.mean, self._average)
+        inside = np.array([mean for mean in (*latest, self._last_mean) if mean is not None])
         if self.settings.boundary != "none":
             inside = np.clip(inside, self.low, self.high)
         return np.vstack([self._rounded(inside), super().candidates])
@@ -693,6 +704,9 @@ class CMAES(Optimizer):
             order, c.weights, c.mu, self._z, self._steps, self._basis, self.sigma * self._width,
             c.c_sigma, c.gain_sigma, self.mean, self._path_sigma,
         )  # fmt: skip
+        if self.noise > 0:
+            before = self.mean if self._average is None else self._average
+            self._average = (1 - AVERAGING) * before + AVERAGING * self.mean
         warm = math.sqrt(1 - (1 - c.c_sigma) ** (2 * self._generation))
         limit = (1.4 + 2 / (self.dimension + 1)) * c.expected_norm * warm
         self._path_c *= 1.0 - c.c_c
