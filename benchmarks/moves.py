@@ -27,7 +27,7 @@ from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.moves import MOVES
 
 TRIALS = (50, 100, 200, 500, 1000)
-ADAPTIVE = ("U-AOS-FW-inferred", "RecPM", "F-AUC-MAB", "SaDE")
+ADAPTIVE = ("U-AOS-FW-inferred", "RecPM", "F-AUC-MAB")
 BEST, ATTEMPTS, SEGMENT = 10, 12, 10
 
 
@@ -89,7 +89,7 @@ def run(task: Task, chooser: str, trials: int, seed: int) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suite", choices=TABLES, default="choose")
-    parser.add_argument("--choosers", default=",".join([*ADAPTIVE, "uniform", *MOVES, "random"]))
+    parser.add_argument("--choosers", default=",".join([*ADAPTIVE, "uniform", *MOVES]))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", default="moves.csv")
     arguments = parser.parse_args()

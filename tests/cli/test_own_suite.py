@@ -127,3 +127,43 @@ def test_a_cluster_runs_a_file_that_its_workers_do_not_have(cluster: str, folder
     assert sorted(rows(folder / "here.csv"), key=key) == sorted(rows(folder / "there.csv"), key=key)
     texts = [(folder / f"{name}.toml").read_text().splitlines()[2:] for name in ("here", "there")]
     assert texts[0] == texts[1]
+
+
+NAMED = """
+import uaos
+
+def loss(p):
+    return (p["x"] - 1) ** 2 + (abs(p["n"] - 3) if p["k"] == "b" else 2)
+
+space = {
+    "x": uaos.Real(-4, 6), "k": uaos.Categorical(["a", "b", "c"]),
+    "n": uaos.Integer(0, 9, when={"k": "b"}), "fixed": 3,
+}
+suite = uaos.Suite("named", [
+    uaos.Problem(loss, space, name="first", optimum=0.0),
+    uaos.Problem(lambda p: abs(p["n"] - 7), {"n": uaos.Integer(0, 50)}, name="second"),
+])
+"""
+
+
+def test_problems_with_named_variables_are_compared_tuned_on_and_reported(tmp_path: Path) -> None:
+    (tmp_path / "named.py").write_text(NAMED)
+    bench = ["--suite", "named.py", "--methods", "GP,mix,portfolio", "--budget", "12D"]
+    said = uaos(tmp_path, "bench", "a.db", *bench, "--repetitions", "2", "--jobs", "1")
+    assert re.search(r"GP +\d +4 +4 +0", said)  # solved, finished, planned, failed
+    assert "first" in uaos(tmp_path, "compare", "a.db")
+    assert "written: best.toml" in uaos(tmp_path, "recommend", "a.db", "-o", "best.toml")
+    assert "written: a.html" in uaos(tmp_path, "report", "a.db", "-o", "a.html")
+    assert "start" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    tune = [option.replace("problems.py", "named.py") for option in TUNE]
+    assert "1 problem" in uaos(tmp_path, "tune", "t.db", *tune, "--jobs", "1")
+    said = uaos(tmp_path, "run", "--suite", "named.py", "--problem", "first", "--method", "GP",
+                "--budget", "30", "--seed", "1")  # fmt: skip
+    assert re.search(r"best point +x = .*k = 'b'", said)
+
+
+def test_a_method_for_real_numbers_says_what_to_use_instead(tmp_path: Path) -> None:
+    (tmp_path / "named.py").write_text(NAMED)
+    done = run("run", "--suite", "named.py", "--problem", "first", "--method", "BFGS", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "BFGS searches real numbers only" in done.stderr

@@ -179,6 +179,9 @@ def _summary(problem: Problem, method: str, result: Result, seconds: float) -> R
     table.add_row("problem", Text(problem.title))
     table.add_row("method", method)
     table.add_row("outcome", outcome)
+    if isinstance(result.x, dict):
+        values = ", ".join(f"{name} = {value!r}" for name, value in result.x.items())
+        table.add_row("best point", Text(values))
     if not solved:
         table.add_row("stopped by", result.message)
     iterations = count(result.nit, "iteration")

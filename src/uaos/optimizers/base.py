@@ -289,7 +289,8 @@ class Optimizer(ABC):
             return
         if "integrality" not in self.handles:
             raise InvalidParameter(
-                f"{self.name} does not accept integrality: it has no integer coordinates",
+                f"{self.name} searches real numbers only; for integers and categories use the "
+                "default method, GP, a differential evolution or CMA-ES",
                 name="integrality", value=integrality,
             )  # fmt: skip
         low, high = integer_box(self.low[chosen], self.high[chosen])
