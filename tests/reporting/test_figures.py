@@ -25,7 +25,7 @@ from matplotlib.colors import to_hex
 from outcome_results import results_of
 from raising import raises
 
-from uaos.analysis import Results, combined, ecdf, section
+from uaos.analysis import Results, combined, ecdf, section, sections
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
 from uaos.experiments.unit import Outcome
 from uaos.history import History
@@ -137,6 +137,33 @@ def test_convergence_is_the_median_of_the_errors_reached(made: Callable[..., Out
     assert y[x < 26].min() > 0.11
     np.testing.assert_allclose(y[x >= 26], 0.1)
     assert x[-1] == 1000  # the budget
+
+
+def test_a_band_holds_the_middle_half_of_the_runs(made: Callable[..., Outcome]) -> None:
+    """Five runs end at 1, 0.1, …, 1e-4: the quartiles are those of the second and the fourth."""
+    outcomes = [made("A", instance=i, error=10.0 ** (1 - i)) for i in range(1, 6)]
+    convergence = figures.figure("convergence").data(section(results_of(outcomes), 20))
+    course = convergence.curves["f1"]["A"]
+    assert convergence.banded
+    assert (course.low[-1], course.median[-1], course.high[-1]) == pytest.approx((1e-3, 1e-2, 0.1))
+    interactive = figures.figure("convergence").interactive(convergence)["panels"]["f1"]["lines"][0]
+    assert (interactive["low"][-1], interactive["high"][-1]) == (-3.0, -1.0)
+    few = section(results_of(outcomes[:2]), 20)
+    assert not figures.figure("convergence").data(few).banded  # two runs have no quartiles
+
+
+def test_figures_are_about_the_method_in_focus(made: Any) -> None:
+    """Its line is wider, and a single bar joins it with those that do not differ from it."""
+    outcomes = []
+    for i in range(1, 11):
+        outcomes += [made("A", 1, i, solved_at=200 + i % 2), made("B", 1, i, solved_at=201 - i % 2),
+                     made("C", 1, i, solved_at=800)]  # fmt: skip
+    (about,) = sections(results_of(outcomes), focus="C")
+    axes = draw("ecdf-overall", about).axes[0]
+    assert line(axes, "C").get_linewidth() > line(axes, "A").get_linewidth()
+    assert not [d for d in draw("ranks", about).axes[0].lines if d.get_label() == "_bar"]
+    (about,) = sections(results_of(outcomes), focus="B")
+    assert len([d for d in draw("ranks", about).axes[0].lines if d.get_label() == "_bar"]) == 1
 
 
 def test_the_label_below_stands_under_the_panels(made: Callable[..., Outcome]) -> None:

@@ -13,7 +13,7 @@ from uaos.arrays import FloatArray
 from uaos.experiments.recorder import TARGETS
 from uaos.reporting.canvas import decades, handle, small_multiples
 from uaos.reporting.figures import SECTION, Figure
-from uaos.reporting.figures.profiles import X_LABEL, chosen_methods
+from uaos.reporting.figures.profiles import X_LABEL, chosen_methods, focus_width
 from uaos.reporting.style import Axes, Drawing, Style
 
 # Points of a curve in a decade: more cannot be distinguished in print.
@@ -55,6 +55,7 @@ class Convergence:
     shown: tuple[str, ...]
     section: str
     banded: bool = True
+    focus: str | None = None
 
 
 def data(section: Section, methods: Sequence[str] | None = None, bands: bool = True) -> Convergence:
@@ -67,7 +68,9 @@ def data(section: Section, methods: Sequence[str] | None = None, bands: bool = T
     drawn = {f: lines for f, lines in curves.items() if lines}
     titles = tuple(section.function_title(f) for f in drawn)
     several = all(len(section.runs[m, f]) >= LEAST_RUNS for f in drawn for m in drawn[f])
-    return Convergence(drawn, titles, section.methods, shown, section.title, bands and several)
+    return Convergence(
+        drawn, titles, section.methods, shown, section.title, bands and several, section.focus
+    )
 
 
 def course_of(runs: Runs) -> Course:
@@ -130,8 +133,9 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
             # Markers of different methods are offset along the curve.
             offset = (convergence.shown.index(method) + 0.5) / len(convergence.shown)
             axes.plot(
-                x, y, color=line.color, linestyle=line.dash, linewidth=1.0, drawstyle="steps-post",
-                marker=line.marker, markersize=2.6, markeredgewidth=0, label=method,
+                x, y, color=line.color, linestyle=line.dash, drawstyle="steps-post",
+                linewidth=focus_width(method, convergence.focus), marker=line.marker,
+                markersize=2.6, markeredgewidth=0, label=method,
                 markevery=(int(offset * _POINTS), _POINTS),
             )  # fmt: skip
         axes.set_xscale("log")

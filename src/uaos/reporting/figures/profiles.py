@@ -32,6 +32,8 @@ UNIT = 10_000
 
 # Points of a curve in a decade at most: more cannot be distinguished in print.
 _POINTS = 150
+# Factor of the width of the line of the method in focus.
+_FOCUS_WIDTH = 1.8
 # Names beside the curves take at most this share of the width.
 _NAMES = 0.4
 _REFERENCE: dict[str, Any] = {"color": GRAY, "linestyle": (0, (4, 2)), "linewidth": 1.0}
@@ -62,7 +64,7 @@ class Profiles:
     """Panels with the same axes.
 
     `methods` are all methods of the results, in the order of their colors; `end` is where the
-    axis ends, in evaluations / D.
+    axis ends, in evaluations / D. The line of the method in `focus` is wider.
     """
 
     panels: tuple[Panel, ...]
@@ -72,6 +74,7 @@ class Profiles:
     end: float
     restarts: bool
     reference: str
+    focus: str | None = None
 
 
 def overall_data(
@@ -137,7 +140,9 @@ def _profiles(
             panels.append(Panel(key, title, functions, tuple(curves), reference))
     end = max(10.0, section.budget * (RESTART_HORIZON if restarts else 1))
     name = section.reference.name if section.reference else ""
-    return Profiles(tuple(panels), section.methods, shown, section.title, end, restarts, name)
+    return Profiles(
+        tuple(panels), section.methods, shown, section.title, end, restarts, name, section.focus
+    )
 
 
 def chosen_methods(section: Section, methods: Sequence[str] | None) -> tuple[str, ...]:
@@ -212,8 +217,9 @@ def _panel(axes: Axes, panel: Panel, profiles: Profiles, styles: dict[str, LineS
         ends.append(LineEnd(profiles.reference, float(panel.reference.at(profiles.end)), None))
     for curve in panel.curves:
         style, budget = styles[curve.method], curve.budget
+        width = (0.9 if thin else 1.2) * focus_width(curve.method, profiles.focus)
         _line(axes, curve.ecdf, profiles.end if profiles.restarts else budget, color=style.color,
-              linestyle=style.dash, linewidth=0.9 if thin else 1.2, label=curve.method)  # fmt: skip
+              linestyle=style.dash, linewidth=width, label=curve.method)  # fmt: skip
         offset = (profiles.shown.index(curve.method) + 0.5) / len(profiles.shown)
         _marks(axes, curve.ecdf, style, budget, profiles.end, offset, thin)
         ends.append(LineEnd(curve.method, float(curve.ecdf.at(profiles.end)), style))
@@ -249,6 +255,11 @@ def _grid(
         lambda i, axes: _panel(axes, profiles.panels[i], profiles, styles, thin=True),
         (f"{X_LABEL}, {profiles.section}", Y_LABEL, "share"), handles,
     )  # fmt: skip
+
+
+def focus_width(method: str, focus: str | None) -> float:
+    """Return the factor of the width of a method's line."""
+    return _FOCUS_WIDTH if method == focus else 1.0
 
 
 def _line(axes: Axes, curve: Ecdf, end: float, **style: Any) -> None:
