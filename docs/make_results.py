@@ -309,6 +309,37 @@ def _number(value: float | str) -> str:
     return f"{value:.3g}"
 
 
+def long_runs() -> str:
+    """Return the 27 methods and uniform choice after short and after long runs."""
+    names = {"uniform": "**uniform choice**"}
+    rows = [
+        (names.get(r["method"], r["method"]), r["solved short"], r["rank short"], r["solved long"],
+         r["rank long"])
+        for r in data("long-20d")
+    ]  # fmt: skip
+    return markdown(
+        ("method", "solved within 10,000·D", "mean rank", "solved within 100,000·D", "mean rank"),
+        rows,
+    )
+
+
+def correlation(rows: Sequence[Row]) -> float:
+    """Return Spearman's rank correlation of the orders of short and long runs."""
+    columns = [[float(row[f"rank {length}"]) for row in rows] for length in ("short", "long")]
+    return float(np.corrcoef(rank_rows(np.array(columns)))[0, 1])
+
+
+def _all_solved(rows: Sequence[Row], length: str) -> int:
+    """Return how many methods solve all problems in short or long runs."""
+    return sum(row[f"solved {length}"] == row["problems"] for row in rows)
+
+
+def fresh() -> str:
+    """Return the portfolio and its rivals on an instance that nothing was chosen on."""
+    names = ("method", "solved of 24", "ECDF area", "mean rank")
+    return markdown(names, overview("fresh-overview", ("all",)))
+
+
 def seven() -> str:
     """Return how the seven algorithms agree with their published table.
 
@@ -525,6 +556,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "irace-control": lambda: control_test("irace-adapting"),
     "own-tunings": own_tunings,
     "own-values": own_values,
+    "long-runs": long_runs,
+    "fresh": fresh,
     "parallel": parallel,
     "seven": seven,
     "seven-art": seven_art,
@@ -540,10 +573,12 @@ TABLES: dict[str, Callable[[], str]] = {
 def phrases() -> dict[str, list[str]]:
     """Return what the sentences of a page have to say, by its path from the root."""
     same = sum(row["rank short"] == row["rank long"] for row in data("long-5d"))
+    long = data("long-20d")
     own = {row[0]: row[2] for row in overview("own-tunings", ("all",))}
     winners = {row[0]: row[2] for row in overview("irace-winners", ("all",))}
     bbob = by_name(table_below("portfolio-20d.md", "Runs solved"))
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
+    pairs = {r["second"]: r for r in data("fresh-pairs") if r["first"] == "portfolio"}
     return {
         "README.md": [
             f"the default solves {solved(bbob['portfolio'])}, CMA-ES {solved(bbob['CMA-ES'])}, "
@@ -557,7 +592,16 @@ def phrases() -> dict[str, list[str]]:
             f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
             "better on {} to {} of the 48".format(*_wins_of_map()),
         ],
+        "docs/results/portfolio.md": [
+            f"better on {pairs['L-SHADE']['wins']} problems and worse on "
+            f"{pairs['L-SHADE']['losses']} (",
+            f"CMA-ES {pairs['CMA-ES']['wins']} and {pairs['CMA-ES']['losses']},",
+            f"`mix` {pairs['mix']['wins']} and {pairs['mix']['losses']},",
+        ],
         "docs/results/reproduction.md": [
+            f"The rank correlation of the two orders is {correlation(long):.2f}",
+            f"{_all_solved(long, 'short')} of the 28 solve all three within 10,000·D, "
+            f"{_all_solved(long, 'long')} within 100,000·D",
             f"an area of {own['own-PM-AdapSS']} it is not behind",
             f"({winners['irace-1']} and {winners['irace-2']}, on the same problems)",
             f"**The two winners share {WORDS[_shared_components()]} of five components**",
