@@ -110,7 +110,7 @@ class Trace:
             operators = selector.select(N)
             selector.learn(operators, self.parents[t], self.offspring[t, rows, operators])
             collected += float(merits[t, operators].mean())
-        return collected / T
+        return float(collected / T)
 
 
 class Baselines(NamedTuple):
