@@ -361,8 +361,7 @@ def design_for(
     settings = _settings_variables(free, ())
     slots, declared = _declared_settings(base)
     if base.method is None:
-        if not (settings or declared):
-            raise _nothing_to_tune(base)
+        _check_tunable(base, (*settings, *declared))
         designed = Design(Space((*settings, *declared)), base, slots, dimension, {}, options)
     else:
         designed = _around_method(base, (*settings, *declared), slots, dimension, options)
@@ -390,13 +389,15 @@ def _check_free(base: Configuration, free: Sequence[str]) -> None:
             )  # fmt: skip
 
 
-def _nothing_to_tune(base: Configuration) -> InvalidParameter:
-    """Return the error for a configuration without hyper-parameters."""
+def _check_tunable(base: Configuration, variables: Sequence[Variable]) -> None:
+    """Raise if a configuration without a method has no settings to tune either."""
+    if variables:
+        return
     if isinstance(base.settings, DifferentialEvolutionSettings):
         hint = f"free some of its settings with --free {','.join(SETTINGS)}"
     else:
         hint = "a custom optimizer declares settings by uaos.real, uaos.integer and uaos.choice"
-    return InvalidParameter(
+    raise InvalidParameter(
         f"{base.name} has nothing to tune: it does not select among operators and declares no "
         f"settings for it ({hint}). Choose a method such as SaDE or CMA-ES (to compare methods, "
         "use uaos bench)",
