@@ -174,6 +174,6 @@ def _replay(names: list[str], seed: int) -> None:
         table.add_row(Text(title, style="dim"), *map(str, scores))
     console.print(table)
     console.print(
-        f"[dim]{len(by_host['nine'])} recorded runs of each host, version {traces.VERSION}; 0 is uniform choice, 1 "
-        "the best operator of each generation; ± one standard error[/]"
+        f"[dim]{len(by_host['nine'])} recorded runs of each host, version {traces.VERSION}; 0 is "
+        "uniform choice, 1 the best operator of each generation; ± one standard error[/]"
     )
