@@ -116,3 +116,14 @@ def test_a_run_that_was_continued_has_no_log(tmp_path):
     first = uaos.minimize(bowl, BOX, budget=60, maxiter=20, **options)
     assert first.log is not None
     assert uaos.minimize(bowl, BOX, budget=60, **options).log is None
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_last_generation_has_as_many_operators_as_points(seed):
+    """While other points are out, fewer than `remaining` can be evaluated."""
+    with ThreadPoolExecutor(2) as executor:
+        result = uaos.minimize(
+            uneven, [(0.0, 1.0)] * 5, seed=seed, budget=400, method="Compass-tuned",
+            workers=executor, schedule="async", noise=False,
+        )  # fmt: skip
+    assert result.nfev == 400

@@ -380,3 +380,16 @@ def test_candidates_are_finite_and_inside_where_a_sum_of_points_overflows():
     evolution = uaos.configuration("mix").build([(low, high)] * 2, seed=1, budget=200)
     evolution.tell(evolution.ask()[:, 0] * 1e-10)
     assert ((low <= evolution.candidates) & (evolution.candidates <= high)).all()
+
+
+def test_a_recommended_point_whose_new_evaluations_all_fail_is_not_the_result():
+    """The function fails from some evaluation on, so that only earlier values are known."""
+    calls = []
+
+    def fails_later(x):
+        calls.append(x)
+        return float(x @ x) if len(calls) < 45 else float("nan")
+
+    result = uaos.minimize(fails_later, [(-5, 5)] * 2, method="mix", budget=60, seed=1, noise=True)
+    assert np.isfinite(result.fun)
+    assert result.fun == pytest.approx(float(result.x @ result.x))

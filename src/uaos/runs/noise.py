@@ -329,9 +329,11 @@ class NoiseMeter:
             return self.best_known()
         winner = PointEstimate(rivals[0].x)
         _evaluate(optimizer, [winner], final + left, evaluate)
+        if not winner.count:  # it failed each time
+            return next((e for e in (rivals[0], *self.candidates) if e.count), None)
         self.candidates = [winner]
         self._note(optimizer)
-        return winner if winner.count else rivals[0]
+        return winner
 
     def _unknown(self, optimizer: Optimizer) -> list[PointEstimate]:
         """Return the optimizer's candidates that have no estimate yet."""

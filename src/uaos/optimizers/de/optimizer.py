@@ -297,7 +297,7 @@ class DifferentialEvolution(Optimizer):
 
     def _affordable(self, n: int) -> int:
         """Return n, or what is left of the budget: then only the first parents have offspring."""
-        return n if self.remaining is None else min(n, self.remaining)
+        return n if self.remaining is None else min(n, self.remaining - self.points_out)
 
     def _offspring_count(self) -> int:
         """Return how many offspring a generation has."""
