@@ -180,6 +180,7 @@ def shown(figure: Any) -> list[str]:
 
 def check_texts(figure: Any) -> None:
     """No text leaves the figure, and none covers another."""
+    figure.draw_without_rendering()  # which places labels and legends
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
     width, height = figure.get_size_inches() * figure.dpi
     for text, box in boxes:

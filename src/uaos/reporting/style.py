@@ -146,7 +146,8 @@ class Style:
     def figure(self, width: float, height: float) -> Iterator[Drawing]:
         """Make an empty figure of this size, inside which texts and ticks have this style.
 
-        It is laid out once at the end, because matplotlib makes ticks no earlier than that.
+        Its ticks are made at the end; matplotlib would make them when the figure is saved, without
+        this style.
         """
         matplotlib = optional("matplotlib", "a figure")
         # Not pyplot's, which would be shared with whatever else the user is drawing.
@@ -159,7 +160,9 @@ class Style:
             figure = Figure(figsize=(width, height), dpi=100)
             show_in_notebooks(figure)
             yield figure
-            figure.draw_without_rendering()
+            for axes in figure.axes:
+                for axis in (axes.xaxis, axes.yaxis):
+                    axis.get_ticklabels(which="both")
 
 
 DEFAULT = Style()
