@@ -32,6 +32,24 @@ def search(fun, bounds, constraints=None, **arguments):
     return uaos.minimize(fun, bounds, method="SQP", constraints=constraints, **arguments)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_hs71_takes_few_evaluations_with_the_default_method(seed):
+    result = uaos.minimize(hs71, [(1, 5)] * 4, constraints=HS71, x0=[1, 5, 5, 1], seed=seed)
+    assert result.success
+    assert result.fun == pytest.approx(17.0140173, abs=1e-5)
+    assert result.nfev < 500
+
+
+def test_steps_grow_beyond_the_scale():
+    """The optimum is 10,000 times the scale away, along a line that a constraint is parallel to."""
+    limit = at_least(-1.0, lambda x: x[0] - x[1])
+    far = search(
+        lambda x: (x[0] + x[1] - 2e4) ** 2 + (x[0] - x[1] + 2) ** 2, None, limit, x0=[1, 1]
+    )
+    assert far.x == pytest.approx([9999.5, 10000.5], rel=1e-6)
+    assert far.nfev < 300
+
+
 def test_hs71_is_solved_from_its_start():
     result = search(hs71, [(1, 5)] * 4, HS71, x0=[1, 5, 5, 1])
     assert result.success

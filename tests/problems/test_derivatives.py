@@ -56,16 +56,33 @@ def test_other_methods_ignore_it():
 
 
 def test_constraints_held_coordinates_and_arguments_go_with_it():
-    """The last coordinate is held at 1; x·x <= 2 cuts off the optimum (1, 1, 1, 1)."""
+    """The last coordinate is held at 1; x·x <= 2 cuts off the optimum (1, 1, 1, 1).
+
+    There are several local optima; both runs start near the same.
+    """
     ball = {"type": "ineq", "fun": lambda x: 2 - x @ x}
     bounds = [*BOX[:3], (1, 1)]
+    x0 = [0.1, 0.1, 0.9, 1]
     result = uaos.minimize(
         lambda x, a: a * rosenbrock(x), bounds, args=(2.0,), jac=lambda x, a: a * slope(x),
-        constraints=ball, seed=1, budget=600,
+        constraints=ball, x0=x0, seed=1, budget=600,
     )  # fmt: skip
-    plain = uaos.minimize(lambda x: 2 * rosenbrock(x), bounds, constraints=ball, seed=1, budget=600)
+    plain = uaos.minimize(
+        lambda x: 2 * rosenbrock(x), bounds, constraints=ball, x0=x0, seed=1, budget=600
+    )
     assert result.fun == pytest.approx(plain.fun, rel=1e-4)
     assert result.njev > 0
+
+
+def test_under_constraints_a_gradient_costs_no_evaluations():
+    """Wide differences of the constraints beside an exact gradient must not delay the end."""
+    ball = {"type": "ineq", "fun": lambda x: 1.5 - x @ x}
+    found = [
+        uaos.minimize(rosenbrock, [(-2, 2)] * 5, constraints=ball, seed=1, jac=jac)
+        for jac in (slope, None)
+    ]
+    assert found[0].fun == pytest.approx(found[1].fun, rel=1e-6)
+    assert found[0].nfev < 1.2 * found[1].nfev
 
 
 def test_what_is_no_gradient_is_said():
