@@ -102,10 +102,10 @@ def main() -> None:
         ]:
             task = table(bench, dataset)
             sizes = {n: v if isinstance(v, int) else len(v) for n, v in task.variables.items()}
-            points = product(*map(range, sizes))
-            ordered = np.sort(
-                [task.value(dict(zip(task.variables, p, strict=True))) for p in points]
+            points = (
+                dict(zip(sizes, p, strict=True)) for p in product(*map(range, sizes.values()))
             )
+            ordered = np.sort([task.value(point) for point in points])
             for chooser, seed in product(choosers, range(1, arguments.seeds + 1)):
                 values = run(task, chooser, TRIALS[-1], seed)
                 for trials in TRIALS:
