@@ -415,6 +415,81 @@ def parallel() -> str:
     return markdown(("search", "workers", "solved", "busy", "evaluations", "speed-up"), rows)
 
 
+def _rank_means(runs: Sequence[Row], trials: str) -> dict[str, float]:
+    """Return the mean rank over the problems of the median values over the seeds."""
+    runs = [row for row in runs if row["budget"] == trials]
+    contenders = list(dict.fromkeys(row["contender"] for row in runs))
+    problems = list(dict.fromkeys(row["problem"] for row in runs))
+    totals = dict.fromkeys(contenders, 0.0)
+    for problem in problems:
+        medians = {
+            contender: median(
+                float(row["value"]) for row in runs
+                if (row["problem"], row["contender"]) == (problem, contender)
+            )
+            for contender in contenders
+        }  # fmt: skip
+        for contender, own in medians.items():
+            lower = sum(other < own for other in medians.values())
+            equal = sum(other == own for other in medians.values())
+            totals[contender] += lower + (equal + 1) / 2
+    return {contender: total / len(problems) for contender, total in totals.items()}
+
+
+#: Contenders of the comparison on tables of hyper-parameters, as a page calls them.
+CONTENDERS = {
+    "uaos": "**uaos**", "tpe": "TPE (Optuna)", "optuna-gp": "GPSampler (Optuna)",
+    "auto": "AutoSampler (OptunaHub)", "smac": "SMAC", "catcma": "CatCMA with margin (cmaes)",
+    "nevergrad": "NGOpt (nevergrad)", "random": "random search",
+}  # fmt: skip
+
+
+def spaces() -> str:
+    """Return mean ranks on tables of hyper-parameters."""
+    runs = data("spaces")
+    columns = sorted({row["budget"] for row in runs}, key=int)
+    ranks = [_rank_means(runs, trials) for trials in columns]
+    rows = [
+        (shown, *(f"{own[name]:.2f}" if name in own else "–" for own in ranks))
+        for name, shown in CONTENDERS.items()
+        if any(name in own for own in ranks)
+    ]
+    return markdown(("mean rank after trials", *columns), rows)
+
+
+def spaces_optima() -> str:
+    """Return how many runs have found the best value that any run of a table has found."""
+    runs = data("spaces")
+    columns = sorted({row["budget"] for row in runs}, key=int)
+    best: dict[str, float] = {}
+    for row in runs:
+        best[row["problem"]] = min(float(row["value"]), best.get(row["problem"], math.inf))
+    rows = []
+    for name, shown in CONTENDERS.items():
+        cells = []
+        for trials in columns:
+            own = [r for r in runs if (r["contender"], r["budget"]) == (name, trials)]
+            count = sum(float(r["value"]) <= best[r["problem"]] for r in own)
+            cells.append(f"{count} of {len(own)}" if own else "–")
+        if set(cells) != {"–"}:
+            rows.append((shown, *cells))
+    return markdown(("runs that found the best value", *columns), rows)
+
+
+def moves() -> str:
+    """Return how well ways to choose among moves do on tables of hyper-parameters."""
+    runs = data("moves")
+    columns = sorted({row["trials"] for row in runs}, key=int)
+    rows = []
+    for chooser in dict.fromkeys(row["chooser"] for row in runs):
+        cells = []
+        for trials in columns:
+            own = [r for r in runs if (r["chooser"], r["trials"]) == (chooser, trials)]
+            cells.append(f"{sum(math.log10(1 + int(r['rank'])) for r in own) / len(own):.2f}")
+        rows.append((chooser, *cells))
+    return markdown(("log₁₀(1 + rank) after trials", *columns), rows)
+
+
 #: Functions that make the tables, by the names that pages use.
 
 
@@ -559,6 +634,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "long-runs": long_runs,
     "fresh": fresh,
     "parallel": parallel,
+    "spaces": spaces,
+    "spaces-optima": spaces_optima,
+    "moves": moves,
     "seven": seven,
     "seven-art": seven_art,
     "bbob-versions": bbob_versions,
