@@ -139,6 +139,29 @@ def test_a_flat_function_ends_after_its_first_gradient():
     assert found.evaluations == 1 + 2 * 4
 
 
+@pytest.mark.parametrize(("dimension", "each", "points"), [(3, 19, 6), (3, 20, 3), (4, 20, 8)])
+def test_first_differences_are_forward_in_few_dimensions(dimension, each, points):
+    """From 20·D evaluations on, where the next gradients cost little."""
+    optimizer = LocalSearch([(-5, 5)] * dimension, seed=1, budget=each * dimension)
+    optimizer.tell(sphere(optimizer.ask()))
+    assert len(optimizer.ask()) == points
+
+
+def test_a_wrong_first_direction_is_soon_given_up():
+    """Differences that span the box see the bowl around 1, not the cone at 0, where the run is."""
+
+    def fun(x):
+        distance = np.sqrt((x**2).sum(axis=1))
+        return np.where(distance < 1.9, distance, ((x - 1) ** 2).sum(axis=1))
+
+    optimizer, sizes = LocalSearch([(-5, 5)] * 4, seed=1, restarts=False), []
+    for _ in range(5):
+        points = optimizer.ask()
+        sizes.append(len(points))
+        optimizer.tell(fun(points))
+    assert sizes == [1, 8, 1, 1, 4]  # start, first gradient, two trials, next gradient
+
+
 def test_failed_evaluations_are_avoided():
     """NaN beyond x0 = 0.5 stops the way from 0 to the minimum of the sphere at 1, 1, 1."""
 
@@ -285,7 +308,7 @@ def test_a_search_with_a_limited_memory_resumes_exactly(tmp_path, monkeypatch):
 
 def test_differences_reach_beyond_the_noise():
     """On a sphere with noise of deviation s, differences of 2 √s / √2 change f by 2 s."""
-    optimizer = LocalSearch([(-5, 5)] * 2, x0=[3.0, 2.0], seed=1)
+    optimizer = LocalSearch([(-5, 5)] * 4, x0=[3.0, 2.0, 1.0, 4.0], seed=1)
     for _ in range(3):  # start, first gradient, step
         optimizer.tell([float(x @ x) for x in optimizer.ask()])
     optimizer.expect_noise(0.04, 10.0)

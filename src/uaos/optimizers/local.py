@@ -23,12 +23,19 @@ _EPSILON = float(np.finfo(float).eps)
 # later ones, reach at most so far as to see its shape through its roughness, unless noise hides it.
 _FIRST_STEP = 0.2
 _CLOSE_STEP = 1e-3
+# Up to this dimension, with this many evaluations per dimension or more, further gradients cost so
+# little that the first differences are forward ones, and reach only this far.
+_FEW_DIMENSIONS = 3
+_FEW_EVALUATIONS = 20
+_NARROW_STEP = 0.07
 # Later ones are at least this far apart, as a share of the coordinate.
 _LEAST_STEP = 1e-12
 # Sufficient decrease (Armijo), as a share of what the slope promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
 _MAX_TRIALS = 12
+# The first differences of a run may be too coarse to tell a direction in which the function falls.
+_COARSE_TRIALS = 2
 # The first model is diagonal. It is given up if the second gradient differs from what it predicts
 # by more than this share, for one that has this share of the curvature seen in all directions.
 _MISFIT = 0.3
@@ -257,14 +264,16 @@ class LocalSearch(RestartingSearch):
     """BFGS with finite differences inside the box, and restarts.
 
     A run starts with central differences over a large part of the box, whose second differences
-    give the diagonal of the Hessian. If the next gradient contradicts this model, the function is
-    not separable, and a model of low curvature takes its place. The following gradients take
-    forward differences along the axes of the model, scaled to the same curvature and corrected by
-    it: rounding errors then weigh the same in each, however badly conditioned the function is.
-    After 12, 18, 27, … iterations, and where there is no progress, they are central: their second
-    differences lower curvatures that the model has too high. The points of a gradient are one
-    batch. A step leads to the minimum of the model inside the box. Above 320 variables the model
-    is a diagonal and the last 20 steps (limited memory), and differences are along the coordinates.
+    give the diagonal of the Hessian; up to three variables, unless the budget is below 20·D, it
+    starts with narrower forward differences. If the next gradient contradicts
+    this model, the function is not separable, and a model of low curvature takes its place. The
+    following gradients take forward differences along the axes of the model, scaled to the same
+    curvature and corrected by it: rounding errors then weigh the same in each, however badly
+    conditioned the function is. After 12, 18, 27, … iterations, and where there is no progress,
+    they are central: their second differences lower curvatures that the model has too high. The
+    points of a gradient are one batch. A step leads to the minimum of the model inside the box.
+    Above 320 variables the model is a diagonal and the last 20 steps (limited memory), and
+    differences are along the coordinates.
 
     Parameters
     ----------
@@ -272,7 +281,8 @@ class LocalSearch(RestartingSearch):
         As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points: of the box, or of one of random size around `x0` where
-        the bounds are infinite or very wide. First differences are a fifth of its width.
+        the bounds are infinite or very wide. First differences are a fifth of its width, narrower
+        ones 7 %.
     settings, boundary, restarts
         See :class:`LocalSettings`.
 
@@ -330,7 +340,7 @@ class LocalSearch(RestartingSearch):
 
     def _begin_run(self) -> None:
         D = self.dimension
-        self._first_step = _FIRST_STEP
+        self._first_step = _NARROW_STEP if self._starts_forward else _FIRST_STEP
         self._gradient = np.zeros(D)
         self._limited = LimitedModel(D) if D > LIMITED else None
         self._hessian = np.zeros((D, D) if self._limited is None else (0, 0))
@@ -353,6 +363,12 @@ class LocalSearch(RestartingSearch):
         self._retrying = False
         self._behind = 0
         self._steepness = float("nan")
+
+    @property
+    def _starts_forward(self) -> bool:
+        """True if the first differences of a run are forward ones."""
+        each = np.inf if self.budget is None else self.budget / self.dimension
+        return self.dimension <= _FEW_DIMENSIONS and bool(each >= _FEW_EVALUATIONS)
 
     @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
@@ -383,7 +399,7 @@ class LocalSearch(RestartingSearch):
             return
         self._f = float(values[0])
         self._phase = "gradient"
-        self._central = True
+        self._central = not self._starts_forward
         gradient = self._told_gradient()
         if gradient is not None:
             self._take_gradient(gradient)
@@ -667,12 +683,17 @@ class LocalSearch(RestartingSearch):
         if self._trial_x is not None:
             self._accept()
             return
-        if self._trials >= _MAX_TRIALS:
+        if self._trials >= self._most_trials(f) or abs(gain) <= self._noise():
             self._no_progress()
             return
         self._length *= 0.25 if np.isnan(f) else min(0.5, max(0.1, vertex))
         if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
             self._no_progress()
+
+    def _most_trials(self, f: float) -> int:
+        """Return the number of trials after which one with value f ends the line search."""
+        coarse = self._steps == 0 and not self._retrying and len(self._offsets) > 0
+        return _COARSE_TRIALS if coarse and not np.isnan(f) else _MAX_TRIALS
 
     def _accept(self) -> None:
         assert self._trial_x is not None
