@@ -1,14 +1,14 @@
 """Compare what optimizers achieve on BBOB with 5·D to 100·D evaluations.
 
     python benchmarks/few.py run few.csv --contenders uaos,slsqp --dims 2,5,10 --instances 6-10
-    python benchmarks/few.py table few.csv
+    python benchmarks/few.py means few.csv docs/results/data/few.csv
 
 `run` appends a row per contender, dimension, function, instance and budget: the share of COCO's 51
-targets, 10² to 1e-8, that are reached. `table` prints the means as Markdown, with the number of
-instances. The default of `uaos.minimize` depends on the budget: each budget is a run of its own.
-The others run once, with the largest budget. Local methods start from the center of the box and are
-restarted from uniform random points. Evaluations are counted here, and points outside the box are
-moved to its nearest point.
+targets, 10² to 1e-8, that are reached. `means` writes the mean shares, with the number of instances
+(python docs/make_results.py makes the table). The default of `uaos.minimize` depends on the budget:
+each budget is a run of its own. The others run once, with the largest budget. Local methods start
+from the center of the box and are restarted from uniform random points. Evaluations are counted
+here, and points outside the box are moved to its nearest point.
 
 Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma and optuna.
 """
@@ -178,20 +178,21 @@ def run(arguments: argparse.Namespace) -> None:
                             file.flush()
 
 
-def table(path: str) -> None:
-    """Print the mean shares as Markdown."""
+def means(path: Path, target: Path) -> None:
+    """Write the mean shares of each contender, dimension and budget."""
     shares: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     instances = defaultdict(set)
-    with Path(path).open() as file:
+    with path.open() as file:
         for row in csv.DictReader(file):
             key = int(row["dimension"]), row["contender"]
             shares[key][int(row["budget"])].append(float(row["share"]))
             instances[key].add(row["instance"])
-    print("| D | contender | instances |", " | ".join(f"{b}·D" for b in BUDGETS), "|")
-    print("|--:|---|--:|" + "--:|" * len(BUDGETS))
-    for key in sorted(shares, key=lambda k: (k[0], list(CONTENDERS).index(k[1]))):
-        cells = " | ".join(f"{np.mean(shares[key][b]):.3f}" for b in BUDGETS)
-        print(f"| {key[0]} | {key[1]} | {len(instances[key])} | {cells} |")
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("dimension", "contender", "instances", *BUDGETS))
+        for key in sorted(shares, key=lambda k: (k[0], list(CONTENDERS).index(k[1]))):
+            cells = [f"{np.mean(shares[key][b]):.4f}" for b in BUDGETS]
+            writer.writerow((*key, len(instances[key]), *cells))
 
 
 def main() -> None:
@@ -204,13 +205,15 @@ def main() -> None:
     runs.add_argument("--dims", default="2,5,10,20")
     runs.add_argument("--instances", default="6-10")
     runs.add_argument("--functions", default="1-24")
-    commands.add_parser("table").add_argument("path")
+    summary = commands.add_parser("means")
+    summary.add_argument("path", type=Path)
+    summary.add_argument("target", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.command == "run":
         run(arguments)
     else:
-        table(arguments.path)
+        means(arguments.path, arguments.target)
 
 
 if __name__ == "__main__":

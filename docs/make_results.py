@@ -490,6 +490,74 @@ def moves() -> str:
     return markdown(("log₁₀(1 + rank) after trials", *columns), rows)
 
 
+#: Names of the contenders of benchmarks/few.py.
+FEW_CONTENDERS = {
+    "uaos": "**uaos**", "slsqp": "SciPy, SLSQP with restarts",
+    "cobyqa": "SciPy, COBYQA with restarts", "pybobyqa": "Py-BOBYQA with restarts",
+    "lq-cma": "pycma, lq-CMA-ES", "optuna": "Optuna, TPE",
+}  # fmt: skip
+
+
+def few() -> str:
+    """Return the shares of targets that are reached with few evaluations."""
+    rows = data("few")
+    budgets = [name for name in rows[0] if name.isdigit()]
+    return markdown(
+        ("", "D", "instances", *(f"{b}·D" for b in budgets)),
+        [
+            (FEW_CONTENDERS[r["contender"]], r["dimension"], r["instances"],
+             *(f"{float(r[b]):.3f}".lstrip("0") for b in budgets))
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def workers() -> str:
+    """Return how much faster a few workers make a run that waits for each batch."""
+    runs = data("workers")
+    rows = []
+    for dimension, search in dict.fromkeys((r["dimension"], r["search"]) for r in runs):
+        own = [r for r in runs if (r["dimension"], r["search"]) == (dimension, search)]
+        serial = {(r["function"], r["instance"]): r for r in own if r["workers"] == "1"}
+        cells = []
+        for number in ("2", "4", "8"):
+            faster = median(
+                float(serial[r["function"], r["instance"]]["rounds"]) / float(r["rounds"])
+                for r in own
+                if r["workers"] == number
+            )
+            cells.append(f"{faster:.2f}")
+        for number in ("1", "2", "4", "8"):
+            needed = median(float(r["rounds to 1"]) for r in own if r["workers"] == number)
+            cells.append(f"{needed:.0f}" if math.isfinite(needed) else "∞")
+        rows.append((search, dimension, *cells))
+    names = ("", "D", *(f"speed-up, {n} workers" for n in (2, 4, 8)),
+             *(f"to an error of 1, {n}" for n in (1, 2, 4, 8)))  # fmt: skip
+    return markdown(names, rows)
+
+
+def filled() -> str:
+    """Return what batches filled with points that may not be needed would cost."""
+    runs = data("filled")
+    rows = []
+    for dimension, way in dict.fromkeys((r["dimension"], r["batches"]) for r in runs):
+        own = [r for r in runs if (r["dimension"], r["batches"]) == (dimension, way)]
+        means = (sum(float(r[name]) for r in own) / len(own) for name in ("20·D", "50·D", "rounds"))
+        rows.append((way, dimension, *(f"{mean:.3f}".lstrip("0") for mean in means)))
+    names = ("batches", "D", "after 20·D evaluations", "after 50·D evaluations",
+             "after 10·D rounds of 8 workers")  # fmt: skip
+    return markdown(names, rows)
+
+
+def dask() -> str:
+    """Return how busy the workers of a Dask cluster are."""
+    rows = [
+        (r["workers"], r["evaluations"], r["seconds"], f"{float(r['busy']):.0%}")
+        for r in data("dask")
+    ]
+    return markdown(("workers", "evaluations", "seconds", "busy"), rows)
+
+
 #: Functions that make the tables, by the names that pages use.
 
 
@@ -637,6 +705,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "spaces": spaces,
     "spaces-optima": spaces_optima,
     "moves": moves,
+    "few": few,
+    "workers": workers,
+    "dask": dask,
+    "filled": filled,
     "seven": seven,
     "seven-art": seven_art,
     "bbob-versions": bbob_versions,
