@@ -154,8 +154,10 @@ def minimize(
         Another name of `seed`.
     popsize : int or str, optional
         Population size, or a multiple of the dimension such as "18D".
-    F, CR, top_NP, boundary, operators, center, best_rule, archive, archive_size
-        Settings of :class:`uaos.DifferentialEvolution`; `NP_schedule` and `restart`, too.
+    F, CR, NP_schedule, top_NP, boundary, restart
+        Settings of :class:`uaos.DifferentialEvolution`.
+    operators, center, best_rule, archive, archive_size
+        More of them.
 
     Returns
     -------

@@ -392,7 +392,8 @@ class Study:
         # The overview is written last: it marks the stage as done.
         last = self._overview.stem
         tables = sorted(comparison.tables, key=lambda table: table.name == last)
-        return comparison, write_csv(tables, self.tables)
+        # With another method in focus, a table may have other columns.
+        return comparison, write_csv(tables, self.tables, overwrite=True)
 
     def write_report(self, progress: Callable[[str], None] | None = None) -> Path:
         """Write the report; `progress` is called with the name of each step."""
