@@ -340,6 +340,12 @@ def fresh() -> str:
     return markdown(names, overview("fresh-overview", ("all",)))
 
 
+def ahead() -> str:
+    """Return U-AOS-FW-inferred beside Compass-tuned."""
+    names = ("method", "solved of 48", "ECDF area", "mean rank")
+    return markdown(names, overview("ahead-overview", ("all",)))
+
+
 def seven() -> str:
     """Return how the seven algorithms agree with their published table.
 
@@ -701,6 +707,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "own-values": own_values,
     "long-runs": long_runs,
     "fresh": fresh,
+    "ahead": ahead,
     "parallel": parallel,
     "spaces": spaces,
     "spaces-optima": spaces_optima,
@@ -728,6 +735,7 @@ def phrases() -> dict[str, list[str]]:
     winners = {row[0]: row[2] for row in overview("irace-winners", ("all",))}
     bbob = by_name(table_below("portfolio-20d.md", "Runs solved"))
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
+    (rival,) = data("ahead-pairs")
     pairs = {r["second"]: r for r in data("fresh-pairs") if r["first"] == "portfolio"}
     return {
         "README.md": [
@@ -741,6 +749,10 @@ def phrases() -> dict[str, list[str]]:
             f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
             f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
             "better on {} to {} of the 48".format(*_wins_of_map()),
+        ],
+        "docs/results/README.md": [
+            f"better on {rival['wins']} problems and worse on {rival['losses']} "
+            f"(Wilcoxon: p = {float(rival['p']):.2f})",
         ],
         "docs/results/portfolio.md": [
             f"better on {pairs['L-SHADE']['wins']} problems and worse on "
