@@ -244,7 +244,7 @@ def test_the_command_tunes_a_selector(store, tmp_path, monkeypatch):
     words = ["tune", "selector.db", "--simulate", str(store), "--runs", str(LEAST), "--jobs", "1"]
     done = CliRunner().invoke(load_commands(), [*words, *limits])
     assert done.exit_code == 0, done.output
-    assert "in a portfolio of BFGS, CMA-ES, mix" in done.output
+    assert "portfolio with BFGS, CMA-ES, mix" in done.output
     assert uaos.configuration("selector.toml").optimizer == "portfolio"
     refused = CliRunner().invoke(load_commands(), [*words, *limits, "--budget", "100D"])
     assert refused.exit_code != 0
