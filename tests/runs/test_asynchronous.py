@@ -10,6 +10,7 @@ from raising import raises
 
 import uaos
 from uaos.errors import InvalidParameter
+from uaos.runs.callers import caller
 
 BOX = [(-5.0, 5.0)] * 3
 
@@ -57,6 +58,16 @@ def test_a_dask_cluster_evaluates(schedule):
         assert result.log is None or result.log[0] == 4
         serial = uaos.minimize(bowl, BOX, seed=1, budget=60, schedule=again)
         assert (result.nfev, result.x.tolist()) == (60, serial.x.tolist())
+
+
+def test_a_dask_cluster_evaluates_a_point_again():
+    """Otherwise noise would not be noticed."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None
+    ) as client:
+        values = caller(lambda x: np.random.default_rng().random(), client)(np.zeros((4, 2)))
+    assert len(set(values)) == 4
 
 
 def test_a_worker_that_dies_costs_its_point():

@@ -290,7 +290,8 @@ def caller(function: Function, workers: Workers) -> Caller:
     if number is not None:
         return OnProcesses(function, number)
     if hasattr(workers, "get_executor"):  # a client of Dask, whose own futures are of another kind
-        return OnExecutor(function, workers.get_executor())
+        # Noisy functions are called again at the same point.
+        return OnExecutor(function, workers.get_executor(pure=False))
     if hasattr(workers, "submit"):
         return OnExecutor(function, workers)
     return ByMap(function, workers)
