@@ -1,5 +1,7 @@
 """Bounds are a promise: no method evaluates a point outside, unless the problem allows it."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,11 @@ BOXES = {
 }
 # Every catalogue method, but the single strategies, which differ in nothing that matters here.
 METHODS = [name for name in uaos.methods() if "/" not in name]
+CONSTRAINED = [
+    name
+    for name in METHODS
+    if "constraints" in optimizer_class(uaos.configuration(name).optimizer).handles
+]
 REPAIRED = ("U-AOS-FW", "RecPM-tuned", "PM-AdapSS-DE", "DE-uniform")
 
 
@@ -49,6 +56,33 @@ def test_no_point_outside_is_evaluated(name):
         )
     if "integrality" in optimizer_class(uaos.configuration(name).optimizer).handles:
         uaos.minimize(guarded(PLAIN), PLAIN, method=name, budget=budget, seed=1, integrality=True)
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_under_constraints_no_point_outside_is_evaluated(name):
+    """Neither by the function nor by the constraint, whose edge ends at the bounds."""
+    edge = {"type": "ineq", "fun": guarded(PLAIN, lambda x: x[0] + x[1] - 0.5)}
+    uaos.minimize(
+        guarded(PLAIN), PLAIN, method=name, constraints=edge, budget=150, seed=1,
+        x0=PLAIN[:, 1], history=False,
+    )  # fmt: skip
+
+
+def test_asynchronous_evaluations_stay_inside():
+    """Points that are asked for one by one are inside as well."""
+    with ThreadPoolExecutor(2) as pool:
+        uaos.minimize(guarded(PLAIN), PLAIN, workers=pool, schedule="async", budget=150, seed=1)
+
+
+def test_polishing_and_least_squares_stay_inside():
+    """The optimum is beyond a corner, so that every step is cut."""
+    for constraints in (None, {"type": "ineq", "fun": guarded(PLAIN, lambda x: x[0] + 0.5)}):
+        uaos.minimize(
+            guarded(PLAIN), PLAIN, budget=150, seed=1, polish=True, constraints=constraints
+        )
+    residuals = guarded(PLAIN, lambda x: x - [9.0, -9.0, 9.0])
+    fitted = uaos.least_squares(residuals, PLAIN.mean(axis=1), bounds=PLAIN, seed=1, budget=150)
+    assert fitted.x == pytest.approx([2.0, 0.0, 4.0])
 
 
 @pytest.mark.parametrize("name", REPAIRED)
