@@ -23,11 +23,10 @@ _COARSE = (0.1, 0.01, 0.0)
 _SHORT = 0.1
 # The first step is about this long, as a share of the scale.
 _FIRST_LENGTH = 0.3
-# A step is accepted if it gains this share of what the model promises. From `_GOOD` on the next one
-# may be longer by `_GROWTH`, below `_POOR` it may not be longer than this one.
-_DECREASE, _POOR, _GOOD, _GROWTH = 1e-4, 0.25, 0.5, 3.0
-# Steps that are tried before the search gives up.
-_MAX_TRIALS = 12
+# Sufficient decrease of the merit (Armijo), as a share of what the model promises.
+_DECREASE = 1e-4
+# Step lengths that a line search tries before it gives up.
+_MAX_TRIALS = 10
 # Weights of violations in a quadratic program, in units of the gradient: the first, the last for
 # steps that end inside the constraints, and the last where linear constraints are contradictory.
 _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
@@ -65,12 +64,10 @@ class SQP(RestartingSearch):
 
     Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
     under linear models of the constraints, whose violations have a price, so that it always has a
-    solution, and within a trust region. A step has to reduce the l1 merit function f + Σ ρ_i v_i
-    with the violations v_i. Where it does not because the constraints are curved, a second-order
-    correction is tried; then the trust region shrinks, and once it is smaller than the differences,
-    these become central ones. The points of a gradient are one batch, at which the constraints are
-    evaluated as well. The function needs a value at infeasible points, too; where it has none, only
-    violations are reduced.
+    solution. A line search along the solution reduces the l1 merit function f + Σ ρ_i v_i with the
+    violations v_i; where the full step fails, a second-order correction is tried first. The points
+    of a gradient are one batch, at which the constraints are evaluated as well. The function needs
+    a value at infeasible points, too; where it has none, only violations are reduced.
 
     A run has converged if the model promises no gain beyond rounding errors, with central
     differences, too. Differences are at least 2 % of the last step, and in every second run
@@ -97,8 +94,7 @@ class SQP(RestartingSearch):
 
     References
     ----------
-    Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapter 18. Fletcher, R.
-    (1987), Practical Methods of Optimization, 2nd ed., chapter 14. Powell, M. J. D. (1978), "A
+    Nocedal & Wright, Numerical Optimization, 2nd ed., 2006, chapter 18. Powell, M. J. D. (1978), "A
     fast algorithm for nonlinearly constrained optimization calculations".
 
     Examples
@@ -120,7 +116,7 @@ class SQP(RestartingSearch):
         *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
-        "_errors", "_direction", "_promise", "_radius", "_moved", "_spread", "_trials",
+        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
         "_corrected", "_stalled", "_retrying", "_behind", "_updates",
     )  # fmt: skip
 
@@ -154,9 +150,9 @@ class SQP(RestartingSearch):
         self._old_gradient, self._old_jacobian = np.zeros(D), np.zeros((0, D))
         self._multipliers, self._penalties = np.zeros(0), np.zeros(0)
         self._errors = np.zeros(0)  # of the last linear prediction of the constraints
-        self._direction = np.zeros(D)
+        self._direction, self._plain = np.zeros(D), np.zeros(D)  # the latter before a correction
         self._promise = float("nan")
-        self._radius = 1.0  # how far a step may go in each coordinate
+        self._length = 1.0
         self._spread = _COARSE[0] if self._runs % 2 == 0 else 0.0  # least difference at present
         self._moved = 0.0  # length of the last step
         self._trials = 0
@@ -178,7 +174,7 @@ class SQP(RestartingSearch):
             return np.array([self._x])
         if self._phase == "gradient":
             return self._difference_points()
-        return np.array([self._inside(self._x + self._direction)])
+        return np.array([self._inside(self._x + self._length * self._direction)])
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):
@@ -350,42 +346,25 @@ class SQP(RestartingSearch):
         self, c: FloatArray, last: float
     ) -> tuple[tuple[FloatArray, FloatArray] | None, bool]:
         """Return the solution of the quadratic program, and whether it meets the constraints."""
-        unit = self._radius  # of the step, so that it is of order 1
         norms = np.linalg.norm(self._jacobian, axis=1)
         norms = np.where(norms > 0, norms, 1.0)
         gradient = self._gradient if np.isfinite(self._f) else np.full(self.dimension, 1e-6)
-        low = np.maximum((self.low - self._x) / self._scale / unit, -1.0)
-        high = np.minimum((self.high - self._x) / self._scale / unit, 1.0)
         solution, weight = None, _FIRST_WEIGHT
         while weight <= last:
             found = PenaltyProgram(
-                self._hessian * unit**2, gradient * unit, self._jacobian / norms[:, None],
-                c / (norms * unit), self._equal(), weight, low, high,
+                self._hessian, gradient, self._jacobian / norms[:, None], c / norms, self._equal(),
+                weight, (self.low - self._x) / self._scale, (self.high - self._x) / self._scale,
             ).solve()  # fmt: skip
             if found is None:
                 break
-            solution = found[0] * unit, found[1] / (norms * unit)
-            rest = c + self._jacobian @ solution[0]
-            if (self._violated(rest) / (norms * unit)).max(initial=0.0) <= 1e-9:
+            solution = found[0], found[1] / norms
+            left = self._violated(c + self._jacobian @ found[0]) / norms
+            if left.max(initial=0.0) <= 1e-9:
                 return solution, True
             weight *= 1e3
         return solution, False
 
     def _choose_direction(self) -> None:
-        if not self._solve_step():
-            return
-        feasible = self._violated(self._c).max(initial=0.0) == 0
-        whole = float(np.abs(self._direction / self._scale).max()) < 0.9 * self._radius
-        hopeless = feasible and self._f - self.best_fitness > _HOPELESS * self._promise and whole
-        self._behind = self._behind + 1 if hopeless else 0
-        if self._behind >= _MAX_BEHIND:
-            self._end()
-            return
-        self._trials = 0
-        self._phase = "step"
-
-    def _solve_step(self) -> bool:
-        """Choose the step within the radius; return False if there is none that pays."""
         solution = self._solve(self._c)
         if solution is None:  # the model may be too badly conditioned
             curvature = max(float(np.diagonal(self._hessian).mean()), 1e-12)
@@ -393,17 +372,22 @@ class SQP(RestartingSearch):
             solution = self._solve(self._c)
         if solution is None:
             self._end()
-            return False
+            return
         self._direction, self._multipliers = solution[0] * self._scale, solution[1]
         self._raise_penalties(solution[0])
         self._promise = self._model_gain(solution[0])
-        self._corrected = False
-        unchanged = np.array_equal(self._inside(self._x + self._direction), self._x)
+        feasible = self._violated(self._c).max(initial=0.0) == 0
         short = float(np.abs(solution[0]).max()) < _SHORT * self._spread
-        if unchanged or short or not self._promise > self._noise():
+        if short or not self._promise > self._noise() or not self._direction.any():
             self._no_progress()
-            return False
-        return True
+            return
+        hopeless = feasible and self._f - self.best_fitness > _HOPELESS * self._promise
+        self._behind = self._behind + 1 if hopeless else 0
+        if self._behind >= _MAX_BEHIND:
+            self._end()
+            return
+        self._length, self._trials, self._corrected = 1.0, 0, False
+        self._phase = "line"
 
     def _raise_penalties(self, d: FloatArray) -> None:
         """Adapt the weights of the merit function to the multipliers."""
@@ -427,7 +411,7 @@ class SQP(RestartingSearch):
             return float(saved.sum())
         return gain - float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
 
-    # Trial steps
+    # Line search
 
     def _gain(self, f: float, c: FloatArray) -> float:
         """Return by how much a point is better than the present one, by the merit function."""
@@ -441,34 +425,32 @@ class SQP(RestartingSearch):
         d = (x - self._x) / self._scale
         gain = self._gain(f, c)
         defined = np.isfinite(gain) and np.isfinite(c).all()
-        if defined and gain > 0 and gain >= _DECREASE * self._promise:
+        if defined and gain > 0 and gain >= _DECREASE * self._length * self._promise:
             self._accept(x, f, c, gain, d)
-        elif defined and not self._corrected and self._correct(c, d, gain):
-            pass
-        else:
-            bend = self._promise - gain
-            vertex = 0.5 * self._promise / bend if bend > 0 else 0.5
-            shorter = min(0.5, max(0.1, vertex)) if defined else 0.25
-            self._radius = shorter * float(np.abs(d).max())
-            if self._trials >= _MAX_TRIALS or self._differences_too_wide():
-                self._no_progress()
-            else:
-                self._solve_step()
+            return
+        if defined and self._trials == 1 and self._correct(c, d):
+            return
+        if self._corrected:
+            self._corrected = False
+            self._direction = self._plain
+        if self._trials >= _MAX_TRIALS:
+            self._no_progress()
+            return
+        slope = self._promise
+        bend = slope - gain / self._length
+        vertex = 0.5 * slope / bend if bend > 0 else 0.5
+        self._length *= min(0.5, max(0.1, vertex)) if defined else 0.25
+        if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
+            self._no_progress()
 
-    def _differences_too_wide(self) -> bool:
-        """Return whether steps are shorter than differences, which can be shorter."""
-        if self._retrying or not self._offsets.size:
-            return False
-        return self._radius < float(np.abs(self._offsets / self._scale).min())
-
-    def _correct(self, c: FloatArray, d: FloatArray, gain: float) -> bool:
-        """Correct a step for the curvature of the constraints, if that is why it failed."""
-        excess = self._violated(c) - self._violated(self._c + self._jacobian @ d)
-        if gain + float(self._penalties @ excess) < _DECREASE * self._promise:
+    def _correct(self, c: FloatArray, d: FloatArray) -> bool:
+        """Correct a full step for the curvature of the constraints; return whether it changed."""
+        if not self._violated(c).sum() > self._violated(self._c + self._jacobian @ d).sum():
             return False
         solution = self._solve(c - self._jacobian @ d)
         if solution is None:
             return False
+        self._plain = self._direction
         self._direction = solution[0] * self._scale
         self._corrected = True
         return True
@@ -478,10 +460,6 @@ class SQP(RestartingSearch):
         self._stalled = self._stalled + 1 if gain <= self._noise() else 0
         self._x, self._f, self._c = x.copy(), f, c.copy()
         self._moved = float(np.abs(d).max())
-        if gain >= _GOOD * self._promise:
-            self._radius = max(self._radius, _GROWTH * self._moved)
-        elif gain < _POOR * self._promise:
-            self._radius = self._moved
         if self._stalled >= _MAX_STALLED:
             self._end()
             return
@@ -499,6 +477,5 @@ class SQP(RestartingSearch):
             self._end()
             return
         self._retrying = True
-        self._radius, self._moved = max(self._radius, self._moved), self._radius
         self._central = True
         self._phase = "gradient"
