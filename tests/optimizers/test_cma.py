@@ -500,3 +500,43 @@ def test_start_near_distant_points():
     optimizer = CMAES([(-5, 5)] * 2, x0=[0.0, 0.0], seed=1)
     optimizer.start_near(np.array([[5.0, 5.0]]))
     assert optimizer.sigma == 0.2
+
+
+def noisy_run(levels, budget=100_000):
+    """Return a run that hears of these levels of noise, which dominate, between generations."""
+    optimizer = CMAES([(-5, 5)] * 2, seed=1, budget=budget, restarts="IPOP")
+    for level in levels:
+        optimizer.tell([float(x @ x) for x in optimizer.ask()])
+        optimizer.expect_noise(level, level)
+    return optimizer
+
+
+def test_lasting_noise_ends_a_run():
+    """Noise that stays the same enlarges the population three times, and then the run ends."""
+    assert noisy_run([1.0] * 3).ended_by == ""
+    optimizer = noisy_run([1.0] * 4)
+    assert optimizer.ended_by == "noise"
+    assert optimizer.popsize == round(1.7 * round(1.7 * round(1.7 * 6)))
+    optimizer.ask()
+    assert (optimizer.restarts, optimizer.popsize) == (1, 12)
+
+
+def test_fading_noise_does_not_end_a_run():
+    """Noise that falls belongs to a run that makes progress; late in a run nothing ends it."""
+    assert noisy_run(0.4 ** np.arange(8)).ended_by == ""
+    assert noisy_run([1.0] * 6, budget=40).ended_by == ""
+
+
+def test_average_of_means_comes_first_where_noise_dominates():
+    """It is 0.8 times the average plus 0.2 times the mean, generation by generation."""
+    optimizer = noisy_run([1.0] * 2)
+    first = optimizer.mean.copy()
+    optimizer.tell([float(x @ x) for x in optimizer.ask()])
+    assert not np.array_equal(optimizer.candidates[0], optimizer.mean)
+    optimizer.expect_noise(0.01, 1.0)
+    assert np.array_equal(optimizer.candidates[0], optimizer.mean)
+    again = noisy_run([1.0] * 2)
+    assert np.array_equal(again.mean, first)
+    average = again.candidates[0]
+    again.tell([float(x @ x) for x in again.ask()])
+    assert np.allclose(again.candidates[0], 0.8 * average + 0.2 * again.mean)

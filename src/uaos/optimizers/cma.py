@@ -56,6 +56,9 @@ INTEGER_DEVIATION = 0.3
 #: Where the deviation of noise is more than this share of the interquartile range of values, the
 #: population grows by this factor, up to this share of the budget.
 DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
+#: A run ends after this many such times in a row if noise has not fallen to this share meanwhile,
+#: in the first part of the budget.
+HELD_TIMES, FALLEN, FIRST_PART = 3, 0.5, 0.5
 #: The weight of the latest mean in the average of means.
 AVERAGING = 0.2
 #: The least step size near the points of another search, as a share of the usual one.
@@ -425,8 +428,8 @@ class CMAES(Optimizer):
         "tolxup": steps are above 1e4 times the initial ones; "condition": it is above 1e14;
         "maxiter": 100 + 50 (D+3)²/√λ generations; "stagnation": the medians of the best and of the
         median values did not improve from the first to the last 30 % of a fifth of the run, at
-        least 120 + 30 D/λ generations; "maxfevals": a small run of BIPOP used half the evaluations
-        of the last large one.
+        least 120 + 30 D/λ generations; "noise": values are little else for long; "maxfevals": a
+        small run of BIPOP used half the evaluations of the last large one.
 
     Raises
     ------
@@ -453,7 +456,7 @@ class CMAES(Optimizer):
         "_C", "_basis", "_factor", "_path_sigma", "_path_c",
         "_z", "_steps", "_excess", "_has_left", "_gathered",
         "_generation", "_decomposed", "_run_sigma0", "_run_evaluations", "_run_limit", "_regime",
-        "_bests", "_medians", "_tolerance", "_average", "_dominated",
+        "_bests", "_medians", "_tolerance", "_average", "_dominated", "_held", "_held_level",
         "_last_mean", "_runs", "_large_runs", "_last_large", "_spent", "_found", "_has_feasible",
     )  # fmt: skip
 
@@ -499,6 +502,8 @@ class CMAES(Optimizer):
             self.mean = low + self._width * (0.1 + 0.8 * self.rng.random(D))
         self._runs += 1
         self._average: FloatArray | None = None  # of the latest means, under noise
+        # How often in a row noise was seen to dominate without falling below this level.
+        self._held, self._held_level = 0, math.inf
         self.sigma = sigma
         self.condition = 1.0
         self.ended_by = ""
@@ -579,14 +584,23 @@ class CMAES(Optimizer):
         """Take in how noisy the values are; where they are little else, enlarge the population.
 
         The run goes on with 1.7 times the population each time s > 0.5 q, with the deviation s of
-        noise and the interquartile range q of values (of noise alone, q = 1.35 s). A mean of more
-        steps averages more noise, where a restart would come to the same place.
+        noise and the interquartile range q of values (of noise alone, q = 1.35 s): a mean of more
+        steps averages more noise. If s has not halved after three times, the run is at an optimum
+        of some kind, and while half of the budget is left it ends by "noise".
         """
         super().expect_noise(level, spread)
         self._dominated = level > DOMINANT_NOISE * spread
+        if not self._dominated or self._generation == 0:
+            self._held, self._held_level = 0, math.inf
+            return
+        falls = level < FALLEN * self._held_level
+        self._held, self._held_level = (1, level) if falls else (self._held + 1, self._held_level)
+        early = self.budget is None or self.evaluations < FIRST_PART * self.budget
+        if self._held > HELD_TIMES and early and self.settings.restarts != "none":
+            self.ended_by = self.ended_by or "noise"
+            return
         popsize = round(NOISE_GROWTH * self.popsize)
-        affordable = self.budget is None or popsize <= LARGEST_SHARE * self.budget
-        if self._dominated and self._generation > 0 and affordable:
+        if self.budget is None or popsize <= LARGEST_SHARE * self.budget:
             self.continue_from(self.mean, popsize)
 
     def start_near(self, points: FloatArray) -> None:
