@@ -1,20 +1,19 @@
 """Noisy functions: the share of COCO's targets, other libraries, calibration, and credit.
 
     python benchmarks/noise.py coco noisy.csv --dim 5 --budget 1000 --instances 6-10
-    python benchmarks/noise.py table noisy.csv
     python benchmarks/noise.py detect --dim 5 --budget 1000 --instances 6-10
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
-    python benchmarks/noise.py rank beside.csv
     python benchmarks/noise.py calibrate --runs 1000 --budgets 300
     python benchmarks/noise.py credit --repetitions 100
+    python benchmarks/noise.py rewards --instances 1-5
 
 `coco` runs `uaos.minimize` with its default method on bbob-noisy, logged by COCO's own observer:
-what counts is the value without noise of the best point evaluated. `table` shows shares of the 51
-targets 10², 10^1.8, …, 10^-8. `detect` counts the evaluations of noiseless BBOB functions that are
+what counts is the value without noise of the best point evaluated, as a share of the 51 targets
+10², 10^1.8, …, 10^-8. `detect` counts the evaluations of noiseless BBOB functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
 that libraries return on noisy versions of functions by their true values. `calibrate` counts how
 often the true value is within two standard errors of the estimate. `credit` compares rewards in
-scenarios with and without noise.
+scenarios with and without noise, `rewards` in differential evolution on functions of COCO.
 """
 
 import argparse
@@ -34,8 +33,6 @@ import numpy as np
 import uaos
 
 TARGETS = 10.0 ** np.linspace(2, -8, 51)
-GROUPS = {"moderate": (101, 106), "severe": (107, 121), "severe multimodal": (122, 130)}
-KINDS = ("Gaussian", "uniform", "Cauchy")  # in turn, from f101
 COLUMNS = ("dimension", "budget", "function", "instance", "share")
 
 
@@ -101,37 +98,6 @@ def logged_shares(folder: str) -> Iterator[tuple[tuple[int, int, int], float]]:
                 best[-1] = min(best[-1], float(line.split()[2]))
         for number, value in enumerate(best):
             yield (function, dimension, number), float(np.mean(value <= TARGETS * (1 + 1e-9)))
-
-
-def read_rows(names: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Yield the rows of files."""
-    for name in names:
-        with open(name, encoding="utf-8") as file:
-            yield from csv.DictReader(file)
-
-
-def show_table(arguments: argparse.Namespace) -> None:
-    """Print the mean shares by budget, group and kind of noise, as Markdown."""
-    rows = list(read_rows(arguments.files))
-    columns = ["all", *GROUPS, *KINDS]
-    print("| dimension | evaluations | runs |" + "".join(f" {c} |" for c in columns))
-    print("|--:|--:|--:|" + "--:|" * len(columns))
-    cells = sorted({(int(r["dimension"]), int(r["budget"])) for r in rows})
-    for dimension, budget in cells:
-        own = [r for r in rows if (int(r["dimension"]), int(r["budget"])) == (dimension, budget)]
-        shares = [_mean_share(own, column) for column in columns]
-        line = "".join(f" {share:.3f} |".replace("0.", ".", 1) for share in shares)
-        print(f"| {dimension} | {budget:,}·D | {len(own)} |{line}")
-
-
-def _mean_share(rows: list[dict[str, str]], column: str) -> float:
-    def belongs(function: int) -> bool:
-        if column in KINDS:
-            return KINDS[(function - 101) % 3] == column
-        low, high = GROUPS.get(column, (101, 130))
-        return low <= function <= high
-
-    return float(np.mean([float(r["share"]) for r in rows if belongs(int(r["function"]))]))
 
 
 # What detection costs
@@ -326,28 +292,6 @@ def run_beside(arguments: argparse.Namespace) -> None:
             print(solver, f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 
-def show_rank(arguments: argparse.Namespace) -> None:
-    """Print mean ranks by true value, and how often uaos is better."""
-    values: dict[tuple[str, ...], dict[str, float]] = {}
-    for r in read_rows(arguments.files):
-        key = (r["function"], r["dimension"], r["noise"], r["seed"])
-        values.setdefault(key, {})[r["solver"]] = float(r["value"])
-    solvers = [s for s in SOLVERS if all(s in runs for runs in values.values())]
-    print(f"{len(values)} problems: functions, noise and seeds")
-    print("| | mean rank | median value | uaos better, worse |\n|---|--:|--:|--:|")
-    table = np.array([[runs[s] for s in solvers] for runs in values.values()])
-    ranks = (table[:, :, None] > table[:, None, :]).sum(axis=2) + 0.5 * (
-        (table[:, :, None] == table[:, None, :]).sum(axis=2) - 1
-    )
-    first = table[:, solvers.index("uaos")]
-    for k in np.argsort(ranks.mean(axis=0)):
-        better, worse = int((first < table[:, k]).sum()), int((first > table[:, k]).sum())
-        print(
-            f"| {solvers[k]} | {1 + ranks[:, k].mean():.2f} | {np.median(table[:, k]):.3g} | "
-            f"{better}, {worse} |"
-        )
-
-
 # Calibration
 
 
@@ -373,25 +317,32 @@ def run_calibrate(arguments: argparse.Namespace) -> None:
 # Credit
 
 
-def run_credit(arguments: argparse.Namespace) -> None:
-    """Print how often the best operator is chosen, by reward and scenario."""
-    from uaos.scenarios import UniformScenario, compare_methods
-    from uaos.scenarios.kinds import CauchyScenario, NoisyScenario
+def methods_by_reward() -> dict[str, uaos.Method]:
+    """Return adaptive pursuit with each reward of the catalogue that has defaults for it."""
     from uaos.scenarios.recipes import pursuit
     from uaos.selection.components import components
 
-    base = pursuit(5)
     methods = {}
     for name in components("reward"):
         try:
             method = uaos.Method(
-                reward=name, quality="identity", probability=base.probability, scale_rewards=True
-            )
+                reward=name, quality="identity", probability=pursuit(5).probability,
+                scale_rewards=True,
+            )  # fmt: skip
             method.selector(5, seed=1, budget=100)
         except Exception as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
             continue
         methods[name] = method
+    return methods
+
+
+def run_credit(arguments: argparse.Namespace) -> None:
+    """Print how often the best operator is chosen, by reward and scenario."""
+    from uaos.scenarios import UniformScenario, compare_methods
+    from uaos.scenarios.kinds import CauchyScenario, NoisyScenario
+
+    methods = methods_by_reward()
     columns = [
         compare_methods(methods, kind(every=100, steps=500), repetitions=arguments.repetitions)
         for kind in (UniformScenario, NoisyScenario, CauchyScenario)
@@ -400,6 +351,36 @@ def run_credit(arguments: argparse.Namespace) -> None:
     rows = zip(*(column.summaries() for column in columns), strict=True)
     for row in sorted(rows, key=lambda row: -row[1].share.mean):
         print(f"| `{row[0].name}` | " + " | ".join(f"{r.share.mean:.3f}" for r in row) + " |")
+
+
+#: Functions of bbob-noisy with severe Gaussian noise, and those of BBOB without it.
+PAIRS = {107: 1, 110: 8, 113: 7, 119: 14, 122: 17, 128: 21}
+
+
+def run_rewards(arguments: argparse.Namespace) -> None:
+    """Print the mean log10 error of differential evolution by reward, with noise and without."""
+    part = {"dimension": arguments.dim, "instances": arguments.instances}
+    suites = [
+        uaos.suite(name, functions=",".join(map(str, numbers)), **part)
+        for name, numbers in (("bbob", PAIRS.values()), ("bbob-noisy", PAIRS))
+    ]
+    rows = []
+    for name, method in methods_by_reward().items():
+        means = []
+        for suite in suites:
+            errors = []
+            for k, problem in enumerate(suite):
+                found = uaos.minimize(
+                    problem, method=method, budget=arguments.budget * arguments.dim, seed=k + 1,
+                    history=False,
+                )  # fmt: skip
+                error = problem.true_values(found.x[None])[0] - problem.optimum
+                errors.append(np.log10(max(error, 1e-8)))
+            means.append(float(np.mean(errors)))
+        rows.append((means[1], f"| `{name}` | {means[0]:.2f} | {means[1]:.2f} |"))
+        print(name, *means, file=sys.stderr, flush=True)
+    print("| reward | without noise | with noise |\n|---|--:|--:|")
+    print("\n".join(row for _, row in sorted(rows)))
 
 
 def main() -> None:
@@ -419,7 +400,6 @@ def main() -> None:
     coco.add_argument("--budget", type=int, default=100)
     coco.add_argument("--functions")
     coco.add_argument("--enlarged", type=float)
-    command("table", show_table).add_argument("files", nargs="+")
     detect = command("detect", run_detect)
     detect.add_argument("--dim", type=int, default=5)
     detect.add_argument("--instances", default="6-10")
@@ -431,11 +411,14 @@ def main() -> None:
     beside.add_argument("--first", type=int, default=100)
     beside.add_argument("--seeds", type=int, default=5)
     beside.add_argument("--solvers", nargs="*")
-    command("rank", show_rank).add_argument("files", nargs="+")
     calibrate = command("calibrate", run_calibrate)
     calibrate.add_argument("--runs", type=int, default=1000)
     calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])
     command("credit", run_credit).add_argument("--repetitions", type=int, default=100)
+    rewards = command("rewards", run_rewards)
+    rewards.add_argument("--dim", type=int, default=5)
+    rewards.add_argument("--budget", type=int, default=200)
+    rewards.add_argument("--instances", default="1-5")
     arguments = parser.parse_args()
     arguments.run(arguments)
 

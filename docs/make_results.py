@@ -689,6 +689,48 @@ def map_law() -> str:
     return markdown(names, rows)
 
 
+_NOISE_GROUPS = {"moderate": range(101, 107), "severe": range(107, 122),
+                 "severe multimodal": range(122, 131)}  # fmt: skip
+_NOISE_KINDS = {
+    kind: range(101 + k, 131, 3) for k, kind in enumerate(("Gaussian", "uniform", "Cauchy"))
+}
+
+
+def noise_coco() -> str:
+    """Return mean shares of COCO's targets on bbob-noisy, by group and kind of noise."""
+    columns = {"all": range(101, 131), **_NOISE_GROUPS, **_NOISE_KINDS}
+    rows: dict[tuple[int, int], list[tuple[int, float]]] = {}
+    for row in data("noise-coco"):
+        cell = int(row["dimension"]), int(row["budget"])
+        rows.setdefault(cell, []).append((int(row["function"]), float(row["share"])))
+    table = []
+    for (dimension, budget), runs in sorted(rows.items()):
+        chosen = [[share for f, share in runs if f in part] for part in columns.values()]
+        means = [f"{sum(shares) / len(shares):.3f}".lstrip("0") for shares in chosen]
+        table.append([str(dimension), f"{budget:,}·D", str(len(runs)), *means])
+    return markdown(["dimension", "evaluations", "runs", *columns], table)
+
+
+def noise_beside() -> str:
+    """Return mean ranks by true value on functions with additive noise, and a comparison."""
+    values: dict[tuple[str, ...], dict[str, float]] = {}
+    for row in data("noise-beside"):
+        problem = (row["function"], row["noise"], row["seed"])
+        values.setdefault(problem, {})[row["solver"]] = float(row["value"])
+    runs = list(values.values())
+    table = []
+    for solver in runs[0]:
+        below = [sum(v < run[solver] for v in run.values()) for run in runs]
+        ties = [sum(v == run[solver] for v in run.values()) - 1 for run in runs]
+        rank = 1 + (sum(below) + sum(ties) / 2) / len(runs)
+        better = sum(run["uaos"] < run[solver] for run in runs)
+        worse = sum(run["uaos"] > run[solver] for run in runs)
+        middle = median(run[solver] for run in runs)
+        table.append((rank, [solver, f"{rank:.2f}", f"{middle:.3g}", f"{better}, {worse}"]))
+    names = ["", "mean rank", "median value", "uaos better, worse"]
+    return markdown(names, [row for _, row in sorted(table)])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
     "control": control,
@@ -716,6 +758,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "workers": workers,
     "dask": dask,
     "filled": filled,
+    "noise-coco": noise_coco,
+    "noise-beside": noise_beside,
     "seven": seven,
     "seven-art": seven_art,
     "bbob-versions": bbob_versions,
