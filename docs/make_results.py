@@ -844,7 +844,7 @@ def unsaid() -> list[str]:
     ]
 
 
-def filled(page: str) -> str:
+def with_tables(page: str) -> str:
     """Return a page with its tables in place."""
     return _MARKER.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n{found[3]}", page)
 
@@ -854,10 +854,10 @@ def main() -> int:
     stale = []
     for path in PAGES:
         page = path.read_text("utf-8")
-        if filled(page) != page:
+        if with_tables(page) != page:
             stale.append(path.name)
             if "--check" not in sys.argv:
-                path.write_text(filled(page), "utf-8")
+                path.write_text(with_tables(page), "utf-8")
     if missing := unsaid():
         print("not found in the text:", *missing, sep="\n  ")
     if stale:

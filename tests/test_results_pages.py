@@ -22,7 +22,7 @@ def test_pages_show_their_data(made: ModuleType) -> None:
     stale = [
         path.name
         for path in made.PAGES
-        if made.filled(path.read_text("utf-8")) != path.read_text("utf-8")
+        if made.with_tables(path.read_text("utf-8")) != path.read_text("utf-8")
     ]
     assert stale == []
 
@@ -39,6 +39,6 @@ def test_sentences_say_what_their_data_say(made: ModuleType) -> None:
 
 
 def test_a_changed_number_is_noticed(made: ModuleType) -> None:
-    page = made.filled("<!-- results: summary -->\n<!-- end of results -->\n")
+    page = made.with_tables("<!-- results: summary -->\n<!-- end of results -->\n")
     assert "| mix | 224 |" in page
-    assert made.filled(page.replace("224", "225")) == page
+    assert made.with_tables(page.replace("224", "225")) == page
