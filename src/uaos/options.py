@@ -1,4 +1,4 @@
-"""The arguments of `minimize` that most calls do without: types, defaults and advice."""
+"""Optional arguments of `minimize` that most calls omit: types, defaults and advice."""
 
 import functools
 import inspect
@@ -21,7 +21,7 @@ from uaos.runs.search import Seed
 
 
 class EvolutionOptions(TypedDict, total=False):
-    """Settings of :class:`uaos.DifferentialEvolution`; None is the method's own."""
+    """Settings of :class:`uaos.DifferentialEvolution`; None keeps that of the method."""
 
     popsize: int | str | None
     F: float | RateRule | None
@@ -38,7 +38,7 @@ class EvolutionOptions(TypedDict, total=False):
 
 
 class RunOptions(EvolutionOptions, total=False):
-    """How a problem is evaluated, when the run ends, and what it shows."""
+    """Options for evaluation, stopping and output."""
 
     rng: Seed
     workers: Workers
@@ -60,7 +60,7 @@ class RunOptions(EvolutionOptions, total=False):
 
 
 class ProblemOptions(TypedDict, total=False):
-    """Parts of the problem beside the function and its bounds."""
+    """Parts of the problem besides the function and its bounds."""
 
     args: Sequence[object]
     vectorized: bool
@@ -71,7 +71,7 @@ class ProblemOptions(TypedDict, total=False):
 
 
 class Options(ProblemOptions, RunOptions, total=False):
-    """The arguments of :func:`uaos.minimize` that most calls do without."""
+    """Optional arguments of :func:`uaos.minimize` that most calls omit."""
 
 
 # The defaults of options; None for all others.
@@ -109,15 +109,15 @@ _P = ParamSpec("_P")
 
 def with_options(function: Callable[_P, Result]) -> Callable[_P, Result]:
     """Give a function with ``**options`` a signature that names them, and errors that advise."""
-    own = inspect.signature(function)
-    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    declared = inspect.signature(function)
+    parameters = [p for p in declared.parameters.values() if p.kind is not p.VAR_KEYWORD]
     parameters += [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind
         )
         for name, kind in get_type_hints(Options).items()
     ]
-    signature = own.replace(parameters=parameters)
+    signature = declared.replace(parameters=parameters)
 
     @functools.wraps(function)
     def checked(*args: _P.args, **keywords: _P.kwargs) -> Result:

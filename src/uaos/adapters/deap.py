@@ -181,13 +181,17 @@ class AdaptiveVariation:
     def _offspring(
         self, slot: str, operator: int, parents: tuple[Individual, ...]
     ) -> tuple[Individual, ...]:
-        """Return what an operator makes of parents; raise if these are not individuals."""
-        made = self._operators[slot][operator](*parents)
-        is_one = hasattr(made, "fitness")
-        if isinstance(made, Iterable) and not is_one and all(hasattr(c, "fitness") for c in made):
-            return tuple(made)
+        """Return the offspring of an operator; raise an error if they are not individuals."""
+        offspring = self._operators[slot][operator](*parents)
+        is_one = hasattr(offspring, "fitness")
+        if (
+            isinstance(offspring, Iterable)
+            and not is_one
+            and all(hasattr(c, "fitness") for c in offspring)
+        ):
+            return tuple(offspring)
         name = list(self._credit.counts[slot])[operator]
-        what = "an individual" if is_one else f"a {type(made).__name__}"
+        what = "an individual" if is_one else f"a {type(offspring).__name__}"
         raise InvalidFeedback(
             f"the operator {name} of {slot} returned {what}; expected a tuple of individuals, as "
             "DEAP's operators return it: `return individual,`"

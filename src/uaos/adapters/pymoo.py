@@ -569,9 +569,9 @@ def _as_list(operators: Sequence[T] | T) -> list[T]:
 
 
 def _checked(operators: Sequence[T] | T, kind: type, slot: str) -> list[T]:
-    """Return the operators of a slot as a list; raise if one is of another kind."""
-    given = _as_list(operators)
-    for operator in given:
+    """Return the operators of a slot as a list; raise an error if one is of another kind."""
+    checked = _as_list(operators)
+    for operator in checked:
         if isinstance(operator, kind):
             continue
         if isinstance(operator, type):
@@ -583,7 +583,7 @@ def _checked(operators: Sequence[T] | T, kind: type, slot: str) -> list[T]:
         else:
             problem = f"{shortened(operator)}; expected objects of pymoo's {kind.__name__}"
         raise InvalidParameter(f"{slot} contains {problem}", name=slot, value=operator)
-    return given
+    return checked
 
 
 def _reject(*, instead: str, **operators: object) -> None:

@@ -33,7 +33,7 @@ _FEW_PROBLEMS = 50
 
 @dataclass(frozen=True)
 class Standing:
-    """How a method did on some of the functions; `runs` are those on known optima."""
+    """Results of a method on some of the functions; `runs` are those with known optima."""
 
     method: str
     rank: float
@@ -48,7 +48,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Group:
-    """How the methods did on a group of functions, best mean rank first, with their tests."""
+    """Results of the methods on a group of functions, best mean rank first, with their tests."""
 
     name: str
     functions: tuple[str, ...]

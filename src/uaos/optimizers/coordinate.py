@@ -328,8 +328,8 @@ class CoordinateSearch(RestartingSearch):
     # A run
 
     def _next_start(self) -> FloatArray:
-        given = self.x0 is not None and self._runs < len(self.x0)
-        if self._separable and self.best_x is not None and not given:
+        from_x0 = self.x0 is not None and self._runs < len(self.x0)
+        if self._separable and self.best_x is not None and not from_x0:
             # Every point is as good a start as any other; here rounding errors are smallest.
             return self.best_x.copy()
         return super()._next_start()

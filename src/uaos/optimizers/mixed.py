@@ -38,7 +38,7 @@ class Coordinates:
 
     @property
     def categories(self) -> BoolArray:
-        """Which coordinates are categories."""
+        """Mask of the coordinates that are categories."""
         return np.asarray(self.kinds == CATEGORY)
 
     def rounded(self, points: FloatArray) -> FloatArray:

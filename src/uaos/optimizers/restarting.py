@@ -1,4 +1,4 @@
-"""Searches in runs: from one starting point until no progress is left, then from the next."""
+"""Searches that restart: from one starting point until they stall, then from the next."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from uaos.params import choice
 
 @dataclass(frozen=True)
 class RestartingSettings(OptimizerSettings):
-    """Settings of every search in runs.
+    """Settings of every search that restarts.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ class RestartingSettings(OptimizerSettings):
 
 
 class RestartingSearch(Optimizer):
-    """Search in runs, each from one starting point until it ends.
+    """Search that restarts: a sequence of runs, each from one starting point.
 
     Runs start from the points of `x0` in turn; without them, the first starts from the center of
     the region and the others from uniform random points.
 
     A subclass prepares a run in `_begin_run`, returns its points in `_next_points`, and calls
-    `_end_settled` or sets `_ended` where the run ends. `_x` is the present point of the run, `_f`
-    its value, and `_phase` says what the next batch is for; it begins as "start".
+    `_end_settled` or sets `_ended` when the run ends. `_x` is the current point of the run, `_f`
+    its value, and `_phase` the purpose of the next batch, "start" at first.
     """
 
     #: The columns of the history.
@@ -62,7 +62,7 @@ class RestartingSearch(Optimizer):
 
     @abstractmethod
     def _next_points(self) -> FloatArray:
-        """Return the points of the present phase."""
+        """Return the points of the current phase."""
 
     def _begin(self, x: FloatArray | None = None) -> None:
         """Start a run from a point, or from the next starting point."""
@@ -88,7 +88,7 @@ class RestartingSearch(Optimizer):
         return self.rng.uniform(low, high)
 
     def restart_from(self, x: FloatArray) -> None:
-        """Abandon the present run and start one from a point."""
+        """Abandon the current run and start one from a point."""
         self._begin(x)
 
     def _propose(self) -> FloatArray:
@@ -104,7 +104,7 @@ class RestartingSearch(Optimizer):
         self._settle(self._f)
 
     def _compare_runs(self, tolerance: float) -> None:
-        """Note whether a run that ended at an optimum has led to the best value of all runs."""
+        """Count a run that ended at an optimum: at the best value of all runs, or elsewhere."""
         if not self._independent:
             return
         difference = self._f - self._best_end

@@ -1,4 +1,4 @@
-"""Which coordinates of a point count: those of variables whose conditions hold."""
+"""Activity of coordinates: those of a variable count only where its conditions hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Test = tuple[int, tuple[tuple[float, float], ...]]
 
 @dataclass(frozen=True, init=False)
 class Activity:
-    """Which coordinates of a point are active.
+    """Conditions under which the coordinates of a point are active.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class Activity:
         self,
         alternatives: Sequence[Sequence[Sequence[tuple[int, Sequence[tuple[float, float]]]]]],
     ) -> None:
-        dimension = range(len(alternatives))
+        coordinates = range(len(alternatives))
         checked = tuple(
-            tuple(tuple(_checked(test, dimension) for test in tests) for tests in either)
+            tuple(tuple(_checked(test, coordinates) for test in tests) for tests in either)
             for either in alternatives
         )
         object.__setattr__(self, "alternatives", checked)
@@ -61,10 +61,10 @@ class Activity:
         ]
 
 
-def _checked(test: tuple[int, Sequence[tuple[float, float]]], dimension: range) -> Test:
-    """Return a test in its declared types; an error if there is no such coordinate."""
+def _checked(test: tuple[int, Sequence[tuple[float, float]]], coordinates: range) -> Test:
+    """Return a test in its declared types; raise an error if its coordinate does not exist."""
     coordinate, parts = test
-    return dimension[coordinate], tuple((float(low), float(high)) for low, high in parts)
+    return coordinates[coordinate], tuple((float(low), float(high)) for low, high in parts)
 
 
 def _inside(numbers: FloatArray, parts: Sequence[tuple[float, float]]) -> BoolArray:

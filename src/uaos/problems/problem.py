@@ -202,7 +202,7 @@ class Problem:
 
     @property
     def integrality(self) -> BoolArray:
-        """Which coordinates are integers (or categories, by their numbers), shape (D,)."""
+        """Mask of the coordinates that are integers or numbers of categories, shape (D,)."""
         chosen = np.zeros(self.dimension, bool)
         if self.space.integrality is not None:
             chosen[self.space.free] = self.space.integrality > 0

@@ -233,7 +233,7 @@ class Space:
 
     @cached_property
     def integrality(self) -> IntArray:
-        """Which coordinates are integers, 2 for those without an order."""
+        """Kind of each coordinate: 0 for real, 1 for integer, 2 for category."""
         kinds = ("real", "integer", "category")
         return np.array([kinds.index(v.domain.coordinate.kind) for v in self.searched], np.int64)
 
@@ -294,7 +294,7 @@ class Space:
 
     @cached_property
     def activity(self) -> Activity | None:
-        """Which coordinates are active, depending on others; None if all always are."""
+        """Conditions under which coordinates are active; None if all always are."""
         coordinates = {variable.name: j for j, variable in enumerate(self.searched)}
         tests: dict[str, list[tuple[Test, ...]]] = {}
         for variable in self.variables:  # after those that its conditions name

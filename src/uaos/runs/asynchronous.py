@@ -18,11 +18,11 @@ from uaos.statefile import SavedState
 
 
 class AsynchronousRun(Run):
-    """A run that hands out points one by one and never waits for the slowest.
+    """Run that hands out points one by one and never waits for the slowest.
 
-    It depends on the order in which evaluations end, so that the same seed may give another run
-    each time. The log of the run, in its result, has the number of workers and then, for each time
-    that values came in, how many came and the numbers of their points. A run that is given a log
+    It depends on the order in which evaluations end, so that the same seed may give a different run
+    each time. The result has a log of this order: the number of workers; then, for each time that
+    values arrived, how many there were and the numbers of their points. A run that is given a log
     repeats it, point by point in this process.
 
     Parameters
@@ -66,12 +66,12 @@ class AsynchronousRun(Run):
         while not self._stops():
             for number, x in points.ask(source.workers - points.waiting):
                 source.submit(number, x)
-            ended = source.collect()
+            finished = source.collect()
             self.optimizer.recalled = self.evaluator.memory.recalled
-            for number, value in ended:
+            for number, value in finished:
                 points.tell(number, value)
             if self._log is not None:
-                self._log += [len(ended), *(number for number, _ in ended)]
+                self._log += [len(finished), *(number for number, _ in finished)]
             self._batches += 1
             for observer in self.observers:
                 observer.told(self.optimizer)
@@ -88,7 +88,7 @@ class AsynchronousRun(Run):
 
 
 class _Replay:
-    """Evaluates points in the order of a log."""
+    """Evaluator that returns values in the order of a log."""
 
     def __init__(self, evaluator: Evaluator, log: Sequence[int] | IntArray) -> None:
         numbers = np.asarray(log)

@@ -42,7 +42,7 @@ class Limits:
         target: float | None,
         values: Mapping[str, object],
     ) -> "Limits":
-        """Return the limits among the arguments; `maxfun` is another name of the budget."""
+        """Return the limits among the arguments; `maxfun` is another name for the budget."""
         if isinstance(budget, str):
             budget = parse_budget(budget, problem.dimension)
         # Infinity is SciPy's word for no limit.

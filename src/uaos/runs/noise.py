@@ -15,13 +15,13 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.statefile import SavedState, State
 
-#: Detection takes at most this share of the evaluations, and at first at most so many.
+#: The largest share of the evaluations for detection, and the most repeats of its first check.
 DETECTION, FIRST_REPEATS = 0.01, 5
 #: Repeats of each later check for noise.
 LATER_REPEATS = 2
 #: Values of one point that differ by less than this share are equal up to rounding.
 ROUNDING = 1e-12
-#: The latest values that the interquartile range is taken of, at most and at least.
+#: The most and the fewest latest values for the interquartile range.
 RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
@@ -30,9 +30,9 @@ GROWTH, LEAST_GROWTH = 1.5, 100
 #: While differences between points are real, the deviation is measured again when the interquartile
 #: range has fallen by this factor, with so many repeats, and at least so many evaluations apart.
 FALL, FALL_REPEATS, LEAST_APART = 4.0, 3, 8
-#: How often, as a share of the evaluations, at least and at most.
+#: Repeats of each candidate then, as a share of the evaluations so far, and at most.
 FOLLOWING, MOST_REPEATS = 0.005, 10
-#: The latest values of a point that show its noise.
+#: The number of latest values of a point from which its noise is estimated.
 LATEST = 10
 #: The number of values that an estimate needs to reach a target.
 RELIABLE = 4
@@ -84,7 +84,7 @@ class PointEstimate:
         self.latest: list[float] = []
 
     def include(self, values: Sequence[float] | FloatArray) -> None:
-        """Take in values of the point; those that are not finite count as failed evaluations."""
+        """Include values of the point, except those that are not finite."""
         for value in values:
             if math.isfinite(value):
                 self.count += 1
@@ -110,7 +110,7 @@ class PointEstimate:
     def bound(self, deviation: float) -> float:
         """Return the mean plus its standard error, given the deviation of single values.
 
-        By this, one that rests on two lucky values comes after one that has proved itself.
+        Ranked by this bound, a point with two lucky values comes after one with many good values.
         """
         return self.mean + deviation / math.sqrt(self.count) if self.count else math.inf
 
@@ -129,7 +129,7 @@ class PointEstimate:
 
 
 def typical_deviation(estimates: Sequence[PointEstimate]) -> float:
-    """Return the deviation of values at several points, unimpressed by outliers.
+    """Return the deviation of values at several points, robust to outliers.
 
     Equation
     --------
@@ -147,11 +147,11 @@ def typical_deviation(estimates: Sequence[PointEstimate]) -> float:
 
 
 class NoiseMeter:
-    """Evaluates points again, to notice noise and to find the point that is best on average.
+    """Meter that evaluates points again, to detect noise and find the point best on average.
 
-    Detection: the best point of the first values is evaluated again up to five times, the best
-    point so far twice whenever the evaluations have doubled; together at most 1 % of the
-    evaluations. The optimizer hears of the deviation of the values at that point and of the
+    Detection: the best of the first points is evaluated again up to five times, then the best point
+    so far twice whenever the evaluations have doubled. All of this takes at most 1 % of the
+    evaluations. The optimizer is told the deviation of the values at that point and the
     interquartile range of the latest values of the search (:meth:`uaos.Optimizer.expect_noise`).
 
     While the deviation is small against this range, both are followed: noise often fades towards
@@ -172,7 +172,7 @@ class NoiseMeter:
     Attributes
     ----------
     detected : bool
-        Whether it is.
+        Whether noise was noticed, or is expected and was measured.
     level : float
         The deviation s; 0 as long as no noise was seen.
     """
@@ -187,7 +187,7 @@ class NoiseMeter:
         self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
 
     def observe(self, values: FloatArray) -> None:
-        """Look at the values of a batch."""
+        """Record the values of a batch."""
         self._recent = np.append(self._recent, values[np.isfinite(values)])[-RECENT:]
 
     def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
@@ -236,7 +236,7 @@ class NoiseMeter:
                 optimizer.reserved += min(_reserve(optimizer), optimizer.remaining // 2)
 
     def _detection_repeats(self, optimizer: Optimizer) -> int:
-        """Return how often to evaluate the point: rarely in a short run, unless asked to."""
+        """Return the number of repeats: fewer in a short run, unless noise is expected."""
         if optimizer.repeats > 0:
             return LATER_REPEATS
         if self.expected or optimizer.budget is None:
@@ -255,7 +255,7 @@ class NoiseMeter:
     # Candidates
 
     def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
-        """Evaluate the present candidate of each search and the best of the earlier ones again."""
+        """Evaluate the current candidate of each search and the best earlier one again."""
         newest = [PointEstimate(x) for x in optimizer.candidates[: optimizer.rivals]]
         chosen = self.candidates[:1] + newest
         n = optimizer.evaluations
@@ -268,7 +268,7 @@ class NoiseMeter:
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
     def _note(self, optimizer: Optimizer) -> None:
-        """Let the optimizer and its history know the best estimate."""
+        """Pass the best estimate to the optimizer and its history."""
         if self.candidates:
             best = self.candidates[0]
             if best.count >= RELIABLE:
@@ -301,7 +301,7 @@ class NoiseMeter:
     # The end
 
     def best_known(self) -> PointEstimate | None:
-        """Return the best candidate by what is known of it."""
+        """Return the best candidate so far, without further evaluations."""
         return self.candidates[0] if self.candidates else None
 
     def recommend(self, optimizer: Optimizer, evaluate: Evaluate) -> PointEstimate | None:
@@ -366,11 +366,11 @@ class NoiseMeter:
 def _evaluate(
     optimizer: Optimizer, estimates: Sequence[PointEstimate], each: int, evaluate: Evaluate
 ) -> None:
-    """Evaluate each point so many times, all in one batch."""
+    """Evaluate each point `each` times, all in one batch."""
     values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
     optimizer.repeats += len(values)
-    for estimate, own in zip(estimates, values.reshape(-1, each), strict=True):
-        estimate.include(own)
+    for estimate, repeats in zip(estimates, values.reshape(-1, each), strict=True):
+        estimate.include(repeats)
 
 
 def _reserve(optimizer: Optimizer) -> int:

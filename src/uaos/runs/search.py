@@ -1,4 +1,4 @@
-"""The optimizer of a run, built from a method, its settings and its limits, and its start."""
+"""Search: builds the optimizer of a run from a method, settings and limits, and starts it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from uaos.runs.run import problem_arguments
 from uaos.runs.stopping import INTERRUPTED
 from uaos.statefile import SavedState
 
-#: Seeds: what NumPy's generators are made from, as in SciPy.
+#: Values that seed NumPy's generators, as in SciPy.
 Seed = (
     int | np.random.Generator | np.random.RandomState | np.random.SeedSequence
     | np.random.BitGenerator | None
@@ -33,7 +33,7 @@ Seed = (
 
 @dataclass(frozen=True)
 class Search:
-    """Optimizer of a run before it is built.
+    """Description of the optimizer of a run, from which it is built.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class Search:
         self, points: ArrayLike | None, known: Known, evaluator: Evaluator
     ) -> Optimizer:
         """Return an optimizer that starts from the points x0 and from the best of those known."""
-        likely = known.best(1) if points is None else points
-        first = self.build(likely if np.size(likely) else None)  # which also checks x0
+        start = known.best(1) if points is None else points
+        first = self.build(start if np.size(start) else None)  # which also checks x0
         capacity = first.capacity
         # Half of a population is left to chance.
         best = known.best(1 if capacity is None else max(1, capacity // 2))
@@ -143,7 +143,7 @@ class Search:
 
 
 def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:
-    """Refuse settings that the optimizer does not have."""
+    """Raise an error for settings that the optimizer does not have."""
     accepted = optimizer_class(configuration.optimizer).settings_class.keywords()
     for name, value in settings.items():
         if name not in accepted:
@@ -155,7 +155,7 @@ def _check_settings(settings: Mapping[str, object], configuration: Configuration
 
 
 def _several(x0: object) -> FloatArray | None:
-    """Return the points to start from, if there are several; the optimizer checks others."""
+    """Return x0 as an array if it has several points; otherwise the optimizer checks it."""
     try:
         points = real_numbers(x0)
     except (TypeError, ValueError):

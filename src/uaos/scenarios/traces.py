@@ -1,16 +1,16 @@
-"""Recorded runs, in which selectors are replayed: the outcome of every operator is known.
+"""Recorded runs to replay selectors on: the outcome of every operator is known.
 
 A trace holds a run of differential evolution that chose its operators uniformly. At every fifth
-generation each operator made an offspring of each of 20 parents. A selector that is replayed
-chooses one of these offspring for each parent and learns from it; the next generation is that of
-the recorded run, whatever was chosen. So all selectors are judged on the same outcomes, at the cost
-of choosing and learning alone, and the best possible choice is known.
+generation each operator made an offspring of each of 20 parents. In a replay, a selector chooses
+one of these offspring for each parent and learns from it; the next generation is that of the
+recorded run, whatever was chosen. So all selectors are judged on the same outcomes, without
+evaluating the function, and the best possible choice is known.
 
-The gain of an offspring is how many orders of magnitude its error is below that of its parent, 0 if
-it is not better, at most 3. The merit of an operator is the mean gain of its offspring in a
-generation, whether they were chosen or not. The score of a selector is the mean merit of the
-operators that it chose, between uniform choice (0) and the oracle (1), which knows the best
-operator of each generation.
+The gain of an offspring is the number of orders of magnitude by which its error is below that of
+its parent: 0 if it is not better, and at most 3. The merit of an operator is the mean gain of its
+offspring in a generation, whether they were chosen or not. The score of a selector is the mean
+merit of the operators that it chose, on a scale from uniform choice (0) to the oracle (1), which
+knows the best operator of each generation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.selection.method import Method
 
-#: Version of the recorded runs; scores of different versions do not compare.
+#: Version of the recorded runs; scores of different versions cannot be compared.
 VERSION = 1
 
 #: The recorded algorithms: the paper's nine strategies with fixed F and CR, and the seven operators
-#: of `mix` with their self-adapting ones.
+#: of `mix` with self-adapting F and CR.
 HOSTS = ("nine", "mix")
 
 #: Largest gain of an offspring, in orders of magnitude.
@@ -105,12 +105,12 @@ class Trace:
         rng = np.random.default_rng([seed, crc32(self.name.encode())])
         selector = method.selector(K, seed=rng, budget=T * N)
         rows = np.arange(N)
-        merits, collected = self.merits, 0.0
+        merits, total = self.merits, 0.0
         for t in range(T):
             operators = selector.select(N)
             selector.learn(operators, self.parents[t], self.offspring[t, rows, operators])
-            collected += float(merits[t, operators].mean())
-        return float(collected / T)
+            total += float(merits[t, operators].mean())
+        return float(total / T)
 
 
 class Baselines(NamedTuple):
@@ -122,7 +122,7 @@ class Baselines(NamedTuple):
     oracle: float  # the best operator of each generation
 
     def score(self, merit: float) -> float:
-        """Return where a mean merit is between uniform choice (0) and the oracle (1)."""
+        """Return a mean merit on the scale from uniform choice (0) to the oracle (1)."""
         return (merit - self.uniform) / max(self.oracle - self.uniform, 1e-12)
 
 

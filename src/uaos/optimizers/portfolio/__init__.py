@@ -1,15 +1,15 @@
-"""Portfolio: optimizers of different families under one selector.
+"""Portfolio: optimizers of different families that share one selector.
 
 Each member keeps its own state. A :class:`uaos.Method` decides which member evaluates its next
 batch, just as it decides which operator makes an offspring. Members do not see each other's points,
 except that one may finish the run from the best point of the others.
 
 =============  ===================================================================================
-module         what it says
+module         what it contains
 =============  ===================================================================================
-`members`      what a member is, and what it may spend when
-`kinds`        which members suit which problem: one table
-`turns`        whose turn it is
+`members`      an optimizer of the portfolio, with limits on its evaluations
+`kinds`        tables of the members that suit each kind of problem
+`turns`        the order in which members evaluate
 `optimizer`    the portfolio: asks the member whose turn it is, and tells it and the selector
 =============  ===================================================================================
 """

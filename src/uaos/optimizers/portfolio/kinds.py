@@ -1,6 +1,6 @@
-"""Which members suit which problem, and how strongly the selector favors the leader: one table.
+"""Tables of the members that suit each kind of problem, and of how much the leader is favored.
 
-A row of a table is a range of budgets. Which table applies depends on the traits of the problem.
+A row of a table is a range of budgets. The traits of the problem decide which table applies.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ import numpy as np
 from uaos.optimizers import catalogue
 from uaos.optimizers.portfolio.members import Member
 
-#: How many times the evaluations of another member the leading member gets, unless a run is short.
+#: The leader's evaluations relative to those of each other member, unless a run is short.
 KAPPA = 4.0
 
 
@@ -28,12 +28,13 @@ class Seat:
     settings : mapping
         Settings that differ from those of the catalogue.
     share, cap : float
-        The evaluations of the introductory run at most, as a share of the budget and in multiples
-        of the dimension.
+        The largest number of evaluations in the introductory run, as a share of the budget and in
+        multiples of the dimension.
     once : bool
-        Whether the member then retires.
+        Whether the member retires after its introductory run.
     finish_share, finish_cap : float
-        The evaluations at the end of the run that the member may finish it with, likewise.
+        The largest number of evaluations at the end of the run with which the member may finish it,
+        likewise.
     restarts : bool
         Whether the introductory run includes restarts.
     """
@@ -47,14 +48,16 @@ class Seat:
     finish_cap: float = 0.0
     restarts: bool = False
 
-    def member(self, each: float) -> Member:
-        """Return the member for a budget of `each` evaluations per dimension."""
+    def member(self, evaluations: float) -> Member:
+        """Return the member for a budget of so many evaluations per dimension."""
         base = catalogue.configuration(self.name)
         return Member(
             dataclasses.replace(base, settings=base.settings.changed(self.settings)),
             once=self.once,
-            cap=min(self.share * each, self.cap),
-            finish=min(self.finish_share * each, self.finish_cap) if self.finish_cap else 0.0,
+            cap=min(self.share * evaluations, self.cap),
+            finish=(
+                min(self.finish_share * evaluations, self.finish_cap) if self.finish_cap else 0.0
+            ),
             restarts=self.restarts,
         )
 
@@ -87,11 +90,11 @@ _DE = Seat("mix", {"NP": "5D"})
 
 #: The first gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it
 #: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate
-#: search searches functions that a handful of evaluations show to be separable; from 40·D on it has
-#: a chance to solve them. In a long run, from 20,000·D evaluations on, both retire, and CMA-ES
-#: searches alone until its first restart. A run of 100·D or more introduces each member with a
-#: share of the budget, then favors the leader more, and ends with a local search from the best
-#: point.
+#: search continues only if a handful of evaluations show that the function is separable; from 40·D
+#: on it has a chance to solve such functions. In a long run, from 20,000·D evaluations on, both
+#: retire, and CMA-ES searches alone until its first restart. A run of 100·D or more introduces each
+#: member with a share of the budget, then favors the leader more, and ends with a local search from
+#: the best point.
 KINDS = (
     #    least  kappa  first                        then                  large
     Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
@@ -145,8 +148,8 @@ RESIDUAL_KINDS = (
 
 _MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
 
-#: The same where there are categories, with noise or without. A model finds most at first, and
-#: moves from the best points the rest. In a long run differential evolution, which crosses
+#: The same where there are categories, with noise or without. At first most improvements come from
+#: a model, later from moves of the best points. In a long run differential evolution, which crosses
 #: categories, then goes on.
 CATEGORICAL_KINDS = (
     #    least  kappa  first            then       large
@@ -170,7 +173,7 @@ class Traits(NamedTuple):
 
     noisy: bool = False  # noise hides the differences between points
     constrained: bool = False
-    residuals: bool = False  # the residuals of a sum of squares are told
+    residuals: bool = False  # the residuals of a sum of squares are known
     integers: bool = False
     categories: bool = False
     discrete: bool = False  # all variables are integers

@@ -1,4 +1,4 @@
-"""Members of a portfolio: an optimizer, and what it may spend when."""
+"""Members of a portfolio: an optimizer each, with limits on its evaluations."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ class Member:
         Whether the member retires after its introductory run. All other members continue to the
         end of the run.
     cap : float
-        The most evaluations of the member's introductory run, in multiples of the dimension. A
-        member with a cap has such a run, and so has one that runs once.
+        The largest number of evaluations in the member's introductory run, in multiples of the
+        dimension. A member with a cap has such a run, and so has one that runs once.
     finish : float
         The evaluations at the end of a run with a budget, in multiples of the dimension, that the
         member may use to improve the best point of the others: it restarts from there, and the
@@ -71,9 +71,11 @@ class Member:
                 f"cap of {entry.name} is {shortened(cap)}; expected a positive number",
                 name="cap", value=cap,
             )  # fmt: skip
-        able = hasattr(optimizer_class(entry.optimizer), "restart_from")
-        if not (finish == 0 or (finish > 0 and able)):
-            expected = "a number >= 0" if able else "0, as the optimizer has no `restart_from`"
+        can_finish = hasattr(optimizer_class(entry.optimizer), "restart_from")
+        if not (finish == 0 or (finish > 0 and can_finish)):
+            expected = (
+                "a number >= 0" if can_finish else "0, as the optimizer has no `restart_from`"
+            )
             raise InvalidParameter(
                 f"finish of {entry.name} is {shortened(finish)}; expected {expected}",
                 name="finish", value=finish,
@@ -127,7 +129,7 @@ class Member:
         return data
 
 
-#: What :meth:`Member.of` makes a member of.
+#: Values that :meth:`Member.of` accepts.
 MemberLike = Member | Configuration | str | Mapping[str, Any]
 
 

@@ -30,8 +30,8 @@ _ROUNDING = 1e-14
 # A run that no second member confirms has converged after this many times the evaluations up to its
 # last significant improvement, and this many per dimension.
 _STALL, _LEAST_STALL = 3, 500
-# The latest points kept, per dimension; and the evaluations per dimension up to which a search has
-# not yet got anywhere.
+# The number of latest points kept, per dimension; and the evaluations per dimension up to which a
+# search has only just begun.
 _LATEST, _BEGINNING = 2, 4
 
 
@@ -94,7 +94,7 @@ class PortfolioSettings(OptimizerSettings):
 
     @property
     def chosen(self) -> tuple[Member, ...]:
-        """Members that were given."""
+        """Members passed as a setting."""
         return tuple(Member.of(member) for member in self.members or ())
 
     @property
@@ -239,24 +239,24 @@ class Portfolio(Optimizer):
         self._first_values = [np.inf] * len(members)  # the medians of first batches
 
     def expect_noise(self, level: float, spread: float) -> None:
-        """Take in how noisy the values are; once they are noisy, members that suit this go on.
+        """Record how noisy the values are; once they are noisy, go on with members that suit this.
 
         Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which go on
         near the best point, unless noise is noticed right at the start. Of other members, those
         remain that handle noise, if any do.
         """
-        before = self.noisy
+        was_noisy = self.noisy
         super().expect_noise(level, spread)
-        changes = self.noisy and not before
-        if changes and self.method == self._turns.default_method:
-            self.method = None  # that for the members that remain
-        if changes and self._by_table and self.categories is None:
+        becomes_noisy = self.noisy and not was_noisy
+        if becomes_noisy and self.method == self._turns.default_method:
+            self.method = None  # the default for the members that remain
+        if becomes_noisy and self._by_table and self.categories is None:
             self._seat_noisy(self._able(self._default_members(True)))
-        elif changes:
-            able = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
-            if any(not self.members[k].once for k in able):
-                members = tuple(dataclasses.replace(self.members[k], finish=0.0) for k in able)
-                self._seat(members, [self.optimizers[k] for k in able])
+        elif becomes_noisy:
+            suited = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
+            if any(not self.members[k].once for k in suited):
+                members = tuple(dataclasses.replace(self.members[k], finish=0.0) for k in suited)
+                self._seat(members, [self.optimizers[k] for k in suited])
         for optimizer in self.optimizers:
             optimizer.expect_noise(level, spread)
 
@@ -289,13 +289,13 @@ class Portfolio(Optimizer):
             shares = self._turns.shares(self._chosen)
         if len(self.members) == len(self._names):
             return shares
-        spread = np.zeros(len(self._names))
-        spread[[self._names.index(member.name) for member in self.members]] = shares
-        return spread
+        all_shares = np.zeros(len(self._names))
+        all_shares[[self._names.index(member.name) for member in self.members]] = shares
+        return all_shares
 
     @property
     def candidates(self) -> FloatArray:
-        """The first one of each member, beginning with the active one, and further ones."""
+        """First candidate of each member, beginning with the active one, then the others."""
         each = [self.optimizers[k].candidates for k in self._searching]
         further = [points[1:] for points in each]
         return np.vstack([*(points[:1] for points in each), *further, super().candidates])
@@ -391,7 +391,7 @@ class Portfolio(Optimizer):
         if self._first_values[self._chosen] == np.inf:
             finite = values[np.isfinite(values)]
             if len(finite):
-                with np.errstate(over="ignore"):  # of huge values
+                with np.errstate(over="ignore"):  # values may be huge
                     self._first_values[self._chosen] = float(np.median(finite))
         best = self.best_fitness if self._turns.feasible else self.best_violation
         least = max(self._tolerance(best), self.atol + self.tol * abs(best), self.noise)
@@ -402,12 +402,16 @@ class Portfolio(Optimizer):
     def converged(self) -> bool:
         """True if further search is unlikely to pay.
 
-        True once independent starts of one member have confirmed the best value, or two members
-        that continue have ended a run at it, or the
-        introduction is over and two members have found that value independently, or the run has
-        gone on for long without a significant improvement: one of more than 1e-10 of the range of
-        values and more than atol + tol·|best|. The range is what a member has gained since its
-        first batch, the least of all members, so that a few huge values do not count.
+        That is so once
+
+        - independent starts of one member have confirmed the best value, or
+        - two members that continue have ended a run at it, or
+        - the introduction is over, and two members have found that value independently, or
+        - the introduction is over, and there was no significant improvement for long.
+
+        An improvement is significant if it exceeds 1e-10 of the range of values, and
+        atol + tol·|best|. The range is what a member has gained since its first batch, the smallest
+        of all members, so that a few huge values do not count.
         """
         if self.constrained and self._relaxed():
             return False

@@ -1,4 +1,4 @@
-"""Whose turn it is: introductory runs first, then the member that a selector chooses."""
+"""Order of the members: introductory runs first, then the member that a selector chooses."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,8 @@ from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 from uaos.statefile import SavedState, State
 
-#: The evaluations per dimension of a step, after which shares are adapted (MOS: 10,000 in 85).
+#: The evaluations per dimension of a step, after which shares are adapted (MOS has 85 steps in
+#: 10,000·D evaluations).
 STEP = 118.0
 
 
@@ -39,9 +40,9 @@ def leader_method(members: int, kappa: float = KAPPA) -> Method:
     >>> leader_method(2, kappa=3).probability.p_min
     0.25
     """
-    least = 1.0 / (kappa + members - 1)
+    p_min = 1.0 / (kappa + members - 1)
     return Method("parent_improvement", "leader", "identity", "probability_matching",
-                  "largest_deficit").replace(p_min=least, error=0.0)  # fmt: skip
+                  "largest_deficit").replace(p_min=p_min, error=0.0)  # fmt: skip
 
 
 class Searcher(Protocol):
@@ -125,14 +126,14 @@ class Turns:
         # Outcomes for the selector: alternative, best value before, new values.
         self._outcomes: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
-        # Under noise, what members are credited with in place of their best values.
+        # Under noise, the estimates that members are credited with in place of their best values.
         self.estimates: list[float] | None = None
-        self._credited: dict[int, float] = {}  # those that the selector has heard of
+        self._credited: dict[int, float] = {}  # the last one that the selector has learned from
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Selector | None = None
 
     def next(self, busy: Sequence[int] = ()) -> int:
-        """Return the member that evaluates next, instead of a busy one another that can."""
+        """Return the member that evaluates next; a free member takes the place of a busy one."""
         while self._turn < len(self._introduction):
             k = self._introduction[self._turn]
             if not self._introduced(k):
@@ -153,7 +154,7 @@ class Turns:
         return self.continuing[turn]
 
     def _substitute(self, busy: Sequence[int]) -> int:
-        """Return a member that is not busy, and of those that continue the best."""
+        """Return the best of the continuing members that are not busy."""
         free = [k for k in self.continuing if k not in busy]
         return min(free, key=self.best)
 
@@ -186,8 +187,8 @@ class Turns:
 
             b_k = min over candidates c of member k of (mean f(c) + s / √n_c)
 
-        with the deviation s of noise and n_c values at c. The lowest single value says who was
-        lucky, not who leads.
+        with the deviation s of noise and n_c values at c. The lowest single value shows which
+        member was lucky, not which one leads.
         """
         searcher = self.searchers[k]
         if self.estimates is not None and self.feasible:
@@ -197,12 +198,12 @@ class Turns:
         return float(getattr(searcher, "best_violation", 0.0))
 
     def compare_values(self) -> None:
-        """Start the selector anew: a feasible point was found, so that values are compared now."""
+        """Restart the selector, which compares values from now on, not violations."""
         self.feasible, self.selector = True, None
         self._left, self._outcomes = [0] * len(self.continuing), []
 
     def credit(self, k: int, estimate: float) -> None:
-        """Credit member `k` with an estimate from now on, if it is its lowest."""
+        """Credit member `k` with an estimate from now on, unless it has a lower one."""
         if self.estimates is None:  # from here on estimates are compared
             self.estimates = [np.inf] * len(self.members)
             self.compare_values()
@@ -247,10 +248,10 @@ class Turns:
     def state(self) -> State:
         """Return everything that changes during the run."""
         selector = None if self.selector is None else self.selector.state()
-        heard = [list(outcome) for outcome in self._outcomes]
+        outcomes = [list(outcome) for outcome in self._outcomes]
         state = {"turn": self._turn, "feasible": self.feasible, "selector": selector}
         credit = {"estimates": self.estimates, "credited": list(self._credited.items())}
-        return {**state, **credit, "left": np.array(self._left), "heard": heard}
+        return {**state, **credit, "left": np.array(self._left), "heard": outcomes}
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
