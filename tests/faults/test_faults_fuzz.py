@@ -105,6 +105,7 @@ def test_integers_beyond_the_range_of_floats_are_refused(name: str, count) -> No
         ("restart", np.zeros(2)),
         ("vectorized", np.zeros(2)),
         ("maxfun", np.zeros(2)),
+        ("x0", np.zeros((0, 2))),
     ],
 )
 def test_arrays_and_huge_integers_where_they_do_not_belong_are_refused(

@@ -128,7 +128,8 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
         raise InvalidParameter(
             f"x0 is {shortened(x0)}; expected {expected}", name="x0", value=x0
         ) from None
-    if points.ndim != 2 or points.shape[1] != D or not np.isfinite(points).all():
+    fits = points.ndim == 2 and points.shape[1] == D and len(points) > 0
+    if not (fits and np.isfinite(points).all()):
         raise InvalidParameter(f"x0 is {shortened(x0)}; expected {expected}", name="x0", value=x0)
     outside = np.argwhere((points < low) | (points > high))
     if len(outside) and boundary != "none":
