@@ -35,7 +35,7 @@ class Spent(Exception):
 
 
 class Objective:
-    """A problem that keeps the error of each evaluation."""
+    """Problem that records the error of each evaluation."""
 
     def __init__(self, problem: Any, budget: int) -> None:
         self.problem, self.budget = problem, budget

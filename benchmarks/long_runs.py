@@ -1,4 +1,4 @@
-"""Does the order of short runs hold in longer ones? From one store of long runs:
+"""Compare the order of methods in short runs with that in longer ones, from one store of long runs:
 
 python benchmarks/long_runs.py long.db --short 10000 --csv docs/results/data/long.csv
 

@@ -32,7 +32,7 @@ BEST, ATTEMPTS, SEGMENT = 10, 12, 10
 
 
 class Search:
-    """The points of a run, and the best of them."""
+    """Points of a run, and the best of them."""
 
     def __init__(self, task: Task, seed: int) -> None:
         self.space, self.task = uaos.Space(task.space), task
@@ -51,7 +51,7 @@ class Search:
         return self.values[-1]
 
     def new_point(self, choose: Callable[[], int]) -> tuple[int, Any]:
-        """The point of the chosen move; another move if it is known, at last any point."""
+        """Return the point of the chosen move; if it is known, of another move, or a random one."""
         points = np.array([point for _, _, point in self.best])
         for _ in range(ATTEMPTS):
             k = choose()
@@ -62,7 +62,7 @@ class Search:
 
 
 def run(task: Task, chooser: str, trials: int, seed: int) -> list[float]:
-    """The values of a run in order."""
+    """Return the values of a run in order."""
     search = Search(task, seed)
     if chooser == "random":
         while len(search.values) < trials:

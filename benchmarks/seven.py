@@ -1,4 +1,4 @@
-"""The seven algorithms of the paper in one table: our running times beside the published ones.
+"""Tabulate the seven algorithms of the paper: our running times beside the published ones.
 
 uaos bench seven.db --methods PM-AdapSS-tuned --without-uniform --dim 20 --instances test
 python benchmarks/seven.py seven.db --csv docs/results/data/seven
@@ -26,7 +26,7 @@ NEW_NAMES = {"R-SHADE": "SHADE-restart"}
 
 
 class Ours(NamedTuple):
-    """Our ratios by method, function and target, and our solved runs by method and function.
+    """Return our ratios by method, function and target, and solved runs by method and function.
 
     The second number of a ratio says whether it is off; None: not known.
     """

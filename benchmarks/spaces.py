@@ -63,7 +63,7 @@ class Task:
 
     @property
     def space(self) -> dict[str, object]:
-        """The space for uaos."""
+        """Space for uaos."""
         return {
             name: uaos.Real(*v) if isinstance(v, tuple)
             else uaos.Integer(0, v - 1) if isinstance(v, int) else uaos.Categorical(range(len(v)))
@@ -169,7 +169,7 @@ def by_nevergrad(task: Task, evaluate: Callable[..., float], budget: int, seed: 
 
 
 def by_catcma(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
-    """CatCMA with margin of the package cmaes, restarted when it stops."""
+    """Run CatCMA with margin of the package cmaes, restarted when it stops."""
     from cmaes import CatCMAwM
 
     reals = [n for n, v in task.variables.items() if isinstance(v, tuple)]
@@ -199,7 +199,7 @@ def by_catcma(task: Task, evaluate: Callable[..., float], budget: int, seed: int
 
 
 def by_smac(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
-    """SMAC with its facade for hyper-parameters, a random forest."""
+    """Run SMAC with its facade for hyper-parameters, a random forest."""
     from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Float, Integer
     from smac import HyperparameterOptimizationFacade, Scenario
 
@@ -222,7 +222,7 @@ def by_smac(task: Task, evaluate: Callable[..., float], budget: int, seed: int) 
 
 
 def auto_sampler(seed: int) -> Any:
-    """AutoSampler of OptunaHub, from a clone of its registry if OPTUNAHUB_REGISTRY is its path."""
+    """Return OptunaHub's AutoSampler from a clone of its registry at OPTUNAHUB_REGISTRY if set."""
     import optunahub
 
     clone = os.environ.get("OPTUNAHUB_REGISTRY")
@@ -253,7 +253,7 @@ ANYTIME = ("tpe", "tpe-multivariate", "random", "catcma", "optuna-gp", "auto", "
 
 
 def values_at(task: Task, contender: str, budgets: list[int], seed: int) -> list[float]:
-    """The best values of a run within each budget."""
+    """Return the best values of a run within each budget."""
     seen: list[float] = []
 
     def evaluate(point: dict[str, Any]) -> float:

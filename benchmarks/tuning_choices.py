@@ -1,4 +1,4 @@
-"""What several tunings of one space drew and kept: does another seed find the same method?
+"""Compare what several tunings of one space drew and kept: does another seed find the same method?
 
 python benchmarks/tuning_choices.py irace-1.db irace-2.db --csv docs/results/data/irace
 
