@@ -38,6 +38,12 @@ def test_a_run_without_a_finite_error_is_the_worst(made: Callable[..., Outcome])
     assert np.isfinite(score_runs(results.runs["A", "f1", 20], 50)).all()
 
 
+def test_runs_without_evaluations_have_a_score(made: Callable[..., Outcome]) -> None:
+    """They count as if the longest had made one evaluation: 1 / 20 per dimension."""
+    results = results_of([made(error=1.0)])
+    assert score_runs(results.runs["A", "f1", 20], limit=0) == pytest.approx([8 - np.log10(20)])
+
+
 def test_problems_that_a_method_lacks_are_left_out(made: Callable[..., Outcome]) -> None:
     outcomes = [made("A", 1, 1), made("A", 1, 2), made("B", 1, 1), made("B", 2, 1)]
     table = section(results_of(outcomes)).scores

@@ -43,7 +43,8 @@ def score_runs(runs: Runs, limit: float) -> FloatArray:
     """
     hits = runs.hits[:, target_index(FINAL)]
     errors = np.nan_to_num(runs.errors, nan=1e300, posinf=1e300)
-    missed = np.log10(limit) + np.log10(np.maximum(errors, FINAL) / FINAL)
+    longest = max(limit, 1 / runs.dimension)  # a store may hold runs without evaluations only
+    missed = np.log10(longest) + np.log10(np.maximum(errors, FINAL) / FINAL)
     return np.where(hits > 0, np.log10(np.maximum(hits, 1) / runs.dimension), missed)
 
 
