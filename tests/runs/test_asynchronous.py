@@ -47,7 +47,7 @@ def test_a_dask_cluster_evaluates(schedule):
     """A client, and its executor, have as many points out as the cluster has threads."""
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
-        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
     ) as client:
         runs = [
             uaos.minimize(uneven, BOX, seed=1, budget=60, workers=workers, schedule=schedule)
@@ -64,7 +64,7 @@ def test_a_dask_cluster_evaluates_a_point_again():
     """Otherwise noise would not be noticed."""
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
-        n_workers=1, threads_per_worker=4, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=4, processes=False, dashboard_address="127.0.0.1:0"
     ) as client:
         values = caller(lambda x: np.random.default_rng().random(), client)(np.zeros((4, 2)))
     assert len(set(values)) == 4

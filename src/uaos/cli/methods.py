@@ -41,25 +41,28 @@ def methods_command(
     elif components:
         console.print(_families())
     elif name is None or name in GROUPS:
-        console.print(_catalogue(expanded([name or "all"])))
+        names = expanded([name or "all"])
+        console.print(_catalogue(names))
         console.print(
             "[dim]details of a method: uaos methods NAME · all components: "
             "uaos methods --components[/]"
         )
-        console.print(Text(_pairs(), style="dim"))
+        if pairs := _pairs(names):
+            console.print(Text(pairs, style="dim"))
     else:
         console.print(_recipe(configuration(name)))
 
 
-def _pairs() -> str:
-    """Return which names stand for a selection method, and which for an algorithm."""
+def _pairs(names: list[str]) -> str:
+    """Return which of the names stand for a selection method, and which for an algorithm."""
     pairs = []
     for group in RELATED:
         methods = [name for name, what in group.items() if "selection method" in what]
         algorithms = [name for name, what in group.items() if what == "the published algorithm"]
-        if methods and algorithms:
+        if methods and algorithms and methods[0] in names:
             pairs.append(f"{', '.join(methods)} and {', '.join(algorithms)}")
-    return "a selection method, and the published algorithm around it: " + "; ".join(pairs)
+    title = "a selection method, and the published algorithm around it: "
+    return title + "; ".join(pairs) if pairs else ""
 
 
 def _catalogue(names: list[str]) -> RenderableType:
