@@ -27,7 +27,7 @@ from uaos.runs.noise import noise_meter
 from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
 from uaos.runs.run import Polish, Run, described
-from uaos.runs.search import Search, Seed, as_numpy_seed
+from uaos.runs.search import SearchSetup, Seed, as_numpy_seed
 from uaos.runs.stopping import HELD
 
 
@@ -190,7 +190,7 @@ def minimize(
     values: dict[str, Any] = {**DEFAULTS, **options}
     new_run = _run_class(values.get("schedule"), values["workers"])
     limits = Limits.checked(problem, budget, target, values)
-    search = Search(
+    search = SearchSetup(
         problem, method, evolution_settings(values), limits,
         seed=as_numpy_seed(seed, values.get("rng")),
         history=values["history"], noisy=values["noise"] is True,

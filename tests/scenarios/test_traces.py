@@ -6,21 +6,21 @@ import pytest
 import uaos
 from uaos.errors import InvalidParameter
 from uaos.scenarios import traces
-from uaos.scenarios.traces import Trace
+from uaos.scenarios.traces import OutcomeTrace
 
 
 @pytest.fixture
-def trace() -> Trace:
+def trace() -> OutcomeTrace:
     """Two operators: the first always gains one order of magnitude, the second never improves."""
     parents = np.full((30, 10), 100.0)
     offspring = np.stack([parents / 10, parents * 2], axis=2)
-    return Trace("f0-i0", parents, offspring)
+    return OutcomeTrace("f0-i0", parents, offspring)
 
 
-def test_merits_are_orders_of_magnitude(trace: Trace) -> None:
+def test_merits_are_orders_of_magnitude(trace: OutcomeTrace) -> None:
     """100 to 10 is one, 100 to 200 is none, and more than three count as three."""
     assert trace.merits[0].tolist() == [1.0, 0.0]
-    far = Trace("f0-i0", np.array([[1.0]]), np.array([[[1e-8, 1.0]]]))
+    far = OutcomeTrace("f0-i0", np.array([[1.0]]), np.array([[[1e-8, 1.0]]]))
     assert far.merits.tolist() == [[3.0, 0.0]]
 
 
@@ -28,12 +28,12 @@ def test_baselines_of_a_run_whose_best_operator_changes() -> None:
     """The first operator gains 1 in the first half, the second in the other."""
     offspring = np.full((8, 1, 2), 10.0)
     offspring[:4, 0, 0] = offspring[4:, 0, 1] = 1.0
-    baselines = Trace("f0-i0", np.full((8, 1), 10.0), offspring).baselines
+    baselines = OutcomeTrace("f0-i0", np.full((8, 1), 10.0), offspring).baselines
     assert baselines == (0.5, 0.5, 1.0, 1.0)
     assert baselines.score(0.75) == 0.5
 
 
-def test_a_method_that_finds_the_better_operator_nears_the_oracle(trace: Trace) -> None:
+def test_a_method_that_finds_the_better_operator_nears_the_oracle(trace: OutcomeTrace) -> None:
     """Uniform choice has a score near 0; greedy choice loses only what it takes to explore."""
     greedy = uaos.Method("parent_improvement", "success_sum", "identity",
                          "probability_matching", "greedy")  # fmt: skip
@@ -47,7 +47,7 @@ def test_a_replay_is_repeatable_and_depends_on_the_seed() -> None:
     uniform = uaos.method("uniform")
     assert first.replay(uniform, seed=1) == first.replay(uniform, seed=1)
     assert first.replay(uniform, seed=1) != first.replay(uniform, seed=2)
-    twin = Trace("another", first.parents, first.offspring)
+    twin = OutcomeTrace("another", first.parents, first.offspring)
     assert first.replay(uniform) != twin.replay(uniform)
     assert second.name == "f2-i1"
 

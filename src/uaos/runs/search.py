@@ -32,7 +32,7 @@ Seed = (
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchSetup:
     """Description of the optimizer of a run, from which it is built.
 
     Parameters

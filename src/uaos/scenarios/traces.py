@@ -41,7 +41,7 @@ _PHASES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class OutcomeTrace:
     """Outcomes of all operators in a recorded run.
 
     Attributes
@@ -126,13 +126,13 @@ class Baselines(NamedTuple):
         return (merit - self.uniform) / max(self.oracle - self.uniform, 1e-12)
 
 
-def score(method: Method, traces: Sequence[Trace], seed: int = 1) -> FloatArray:
+def score(method: Method, traces: Sequence[OutcomeTrace], seed: int = 1) -> FloatArray:
     """Return the score of a method on each trace: 0 is uniform choice, 1 the oracle."""
     return np.array([trace.baselines.score(trace.replay(method, seed)) for trace in traces])
 
 
 @cache
-def load(host: str, instances: Sequence[int] = (1, 2)) -> tuple[Trace, ...]:
+def load(host: str, instances: Sequence[int] = (1, 2)) -> tuple[OutcomeTrace, ...]:
     """Return the recorded runs of a host, by function and instance.
 
     Parameters
@@ -160,7 +160,7 @@ def load(host: str, instances: Sequence[int] = (1, 2)) -> tuple[Trace, ...]:
         )
 
 
-def _trace(arrays: Mapping[str, FloatArray], name: str) -> Trace:
+def _trace(arrays: Mapping[str, FloatArray], name: str) -> OutcomeTrace:
     parents = arrays[f"{name} parents"].astype(np.float64)
     ratio = arrays[f"{name} offspring"].astype(np.float64)
-    return Trace(name, parents, parents[:, :, None] * 10.0**ratio)
+    return OutcomeTrace(name, parents, parents[:, :, None] * 10.0**ratio)

@@ -24,7 +24,7 @@ _POINTS = 60
 _REPORT_POINTS = 12
 
 
-class Course(NamedTuple):
+class ConvergenceCurve(NamedTuple):
     """Errors of runs over time, known as the smallest target reached; NaN before the first.
 
     Attributes
@@ -49,7 +49,7 @@ class Convergence:
     all methods have several runs.
     """
 
-    curves: dict[str, dict[str, Course]]
+    curves: dict[str, dict[str, ConvergenceCurve]]
     titles: tuple[str, ...]
     methods: tuple[str, ...]
     shown: tuple[str, ...]
@@ -73,7 +73,7 @@ def data(section: Section, methods: Sequence[str] | None = None, bands: bool = T
     )
 
 
-def course_of(runs: Runs) -> Course:
+def course_of(runs: Runs) -> ConvergenceCurve:
     """Return the course of the errors of runs."""
     end = float(runs.budgets.max())
     times = np.geomspace(1, end, int(_POINTS * np.log10(max(end, 10))) + 1)
@@ -83,7 +83,7 @@ def course_of(runs: Runs) -> Course:
     quartiles = np.quantile(levels, [0.5, 0.25, 0.75], axis=0, method="lower")
     quartiles[0] = np.median(levels, axis=0)
     known = 10 ** np.where(np.isinf(quartiles), np.nan, quartiles)
-    return Course(times / runs.dimension, *known)
+    return ConvergenceCurve(times / runs.dimension, *known)
 
 
 def convergence_interactive(convergence: Convergence) -> dict[str, object]:
@@ -100,7 +100,7 @@ def convergence_interactive(convergence: Convergence) -> dict[str, object]:
     return {"decade": _REPORT_POINTS, "panels": panels}
 
 
-def _on_grid(course: Course, banded: bool) -> dict[str, list[float | None]]:
+def _on_grid(course: ConvergenceCurve, banded: bool) -> dict[str, list[float | None]]:
     """Return the median, and the band if there is one, at powers of ten of evaluations / D."""
     last = int(np.floor(_REPORT_POINTS * np.log10(max(course.times[-1], 1.0)) + 1e-9))
     grid = 10.0 ** (np.arange(last + 1) / _REPORT_POINTS)
