@@ -48,18 +48,18 @@ def first_layer(host: str, file: Path) -> None:
     every = combinations()
     runs = [trace for trace in traces.load(host, (1,)) if int(trace.name[1:-3]) in FUNCTIONS]
     scores = np.load(file) if file.exists() else np.full((len(every), len(runs)), np.nan)
-    todo = np.random.default_rng(1).permutation(np.flatnonzero(np.isnan(scores[:, 0])))
+    missing = np.random.default_rng(1).permutation(np.flatnonzero(np.isnan(scores[:, 0])))
     saved = time.monotonic()
-    for done, k in enumerate(todo, start=1):
+    for done, k in enumerate(missing, start=1):
         try:
             scores[k] = traces.score(uaos.Method(*every[k]), runs)
         except UaosError as error:
             print(every[k], error)
             scores[k] = -np.inf
-        if time.monotonic() - saved > INTERVAL or done == len(todo):
+        if time.monotonic() - saved > INTERVAL or done == len(missing):
             np.save(file, scores)
             saved = time.monotonic()
-            print(f"{host}: {done} of {len(todo)}", flush=True)
+            print(f"{host}: {done} of {len(missing)}", flush=True)
 
 
 # What the layer says

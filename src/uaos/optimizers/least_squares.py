@@ -109,7 +109,7 @@ class LM(RestartingSearch):
             return np.array([self._x])
         if self._phase == "jacobian":
             return self._difference_points()
-        return np.clip([self._x + self._step], self.low, self.high)  # a sum may be rounded
+        return self._inside(self._x + self._step)[None]  # a sum may be rounded
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         told = None if self.details is None else self.details.residuals
@@ -135,7 +135,7 @@ class LM(RestartingSearch):
         sizes = np.maximum(np.abs(self._x), _LEAST_SIZE * self.scale)
         steps = _DIFFERENCE * sizes
         steps = np.where(self._x + steps > self.high, -steps, steps)
-        points = np.clip(self._x + np.diag(steps), self.low, self.high)
+        points = self._inside(self._x + np.diag(steps))
         self._offsets = np.diagonal(points) - self._x
         return points
 
@@ -163,7 +163,7 @@ class LM(RestartingSearch):
             return
         d = solution[0]
         self._promise = -float(gradient @ d + 0.5 * d @ curvature @ d)
-        goal = np.clip(self._x + d * self.scale, self.low, self.high)
+        goal = self._inside(self._x + d * self.scale)
         self._step = goal - self._x
         if not self._promise > _PRECISION * abs(self._f) or not self._step.any():
             self._end()

@@ -536,8 +536,8 @@ class LocalSearch(RestartingSearch):
             return
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        misfit = np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2)
-        if sBs > 0 and self._steps == 1 and misfit and self.noise == 0:
+        first = self._steps == 1 and self.noise == 0
+        if sBs > 0 and first and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
             self._lower_model(s, y)
         elif sBs > self.noise:  # otherwise noise hides the curvature
             sy = float(s @ y)
