@@ -1,11 +1,12 @@
 """Compare the default of `uaos.minimize` with other libraries on problems outside BBOB.
 
     python benchmarks/outside.py run --suite choose --budget 100D,1000D --seeds 5 --out runs.csv
-    python benchmarks/outside.py rank runs.csv [more.csv] --suite choose
+    python benchmarks/outside.py rank runs.csv [more.csv] --suite choose [--csv ranks.csv]
 
 `run` appends one row a run to the CSV file and skips the runs that are in it. `rank` prints, for
-each budget, the mean rank of every contender over the problems, Nemenyi's critical difference, and
-Wilcoxon's test of one contender (`--of`, default `uaos`) against each other, corrected after Holm.
+each budget, the mean rank of every contender over the problems, and Wilcoxon's test of one
+contender (`--of`, default `uaos`) against each other, corrected after Holm. To compare with another
+version of uaos, run it by its PYTHONPATH with `--contenders uaos --label "uaos 0.2"`.
 Needs minionpy (for the problems too), cma, scipy and pygmo. OPENBLAS_NUM_THREADS=1 makes SciPy and
 pycma several times faster, as their matrices are small.
 
@@ -235,7 +236,7 @@ def best_value(problem: Problem, contender: str, budget: int, seed: int) -> tupl
 
 def run(
     listed: list[Problem], suite: str, budgets: Iterable[int], seeds: int,
-    contenders: Iterable[str], path: Path,
+    contenders: Iterable[str], path: Path, label: str | None = None,
 ) -> None:  # fmt: skip
     """Append the runs that the file lacks, cheap budgets first."""
     done = {_key(row) for row in _read([path])} if path.exists() else set()
@@ -248,7 +249,7 @@ def run(
                 for seed in range(1, seeds + 1):
                     row = {
                         "suite": suite, "problem": problem.name, "dimension": problem.dimension,
-                        "contender": contender, "budget": f"{budget}D", "seed": seed,
+                        "contender": label or contender, "budget": f"{budget}D", "seed": seed,
                         "version": _version(CONTENDERS[contender][1]),
                     }  # fmt: skip
                     if _key(row) in done:
@@ -282,21 +283,31 @@ def _version(package: str) -> str:
 
 
 def rank(
-    listed: list[Problem], paths: Iterable[Path], suite: str, of: str, by: str, details: bool
-) -> None:
-    """Print a table of mean ranks for each budget in the files."""
+    listed: list[Problem], paths: Iterable[Path], suite: str, of: str, by: str, details: bool,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Print a table of mean ranks for each budget in the files, and write them to a CSV file."""
     rows = [row for row in _read(paths) if row["suite"] == suite]
     reference = _references(rows, listed)
     console = Console(width=None if sys.stdout.isatty() else 200)
+    summaries = []
     for budget in sorted({row["budget"] for row in rows}, key=lambda text: int(text[:-1])):
         of_budget = [row for row in rows if row["budget"] == budget]
         names, errors, missing = _errors(of_budget, listed, reference, by)
         if len(names) > 1:
-            console.print(_ranks(names, errors, f"{suite}, {budget}, {len(listed)} problems", of))
+            ranks = _ranks(names, errors, of)
+            title = f"{suite}, {budget}, {len(listed)} problems; Friedman p {_friedman(errors):.2g}"
+            console.print(_table(ranks, title, of))
+            summaries += [{"budget": budget, **row} for row in ranks]
         if missing:
             console.print(f"incomplete at {budget}, not ranked: {', '.join(missing)}")
         if details and of in names:
             console.print(_losses(names, errors, listed, f"{suite}, {budget}", of))
+    if output is not None:
+        with output.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, summaries[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(summaries)
 
 
 def _references(rows: list[dict[str, str]], listed: list[Problem]) -> dict[str, float]:
@@ -315,7 +326,8 @@ def _errors(
     for row in rows:
         found[row["contender"], row["problem"]][row["seed"]] = float(row["value"])
     seeds = max(map(len, found.values()))
-    present = [name for name in CONTENDERS if any(name == contender for contender, _ in found)]
+    labels = {contender for contender, _ in found}
+    present = [*(n for n in CONTENDERS if n in labels), *sorted(labels - set(CONTENDERS))]
     complete = [n for n in present if all(len(found[n, p.name]) == seeds for p in listed)]
     errors = np.empty((len(listed), len(complete)))
     summary = np.median if by == "median" else np.mean
@@ -329,30 +341,47 @@ def _errors(
     return complete, errors, [name for name in present if name not in complete]
 
 
-def _ranks(names: list[str], errors: Array, title: str, of: str) -> Table:
-    from scipy import stats
+def _ranks(names: list[str], errors: Array, of: str) -> list[dict[str, str]]:
+    """Return a row for each contender, the one with the lowest mean rank first."""
+    from scipy.stats import rankdata
 
     from uaos.statistics import holm, wilcoxon_test
 
-    ranks = stats.rankdata(errors, axis=1)
-    friedman = stats.friedmanchisquare(*errors.T).pvalue if len(names) > 2 else np.nan
-    table = Table(title=f"{title}; Friedman p {friedman:.2g}", box=None)
-    for column in ("contender", "mean rank", "best on", "solved", f"{of}: better", "worse", "p"):
-        table.add_column(column, justify="left" if column == "contender" else "right")
+    means = rankdata(errors, axis=1).mean(axis=0)
     rivals = [j for j, name in enumerate(names) if name != of]
-    scores = np.log10(np.maximum(errors, SOLVED))
+    own = errors[:, names.index(of)] if of in names else np.full(len(errors), np.nan)
+    scores, own_score = np.log10(np.maximum(errors, SOLVED)), np.log10(np.maximum(own, SOLVED))
     p_values = {}
     if of in names:
-        own = names.index(of)
-        raw, _ = wilcoxon_test((scores[:, [own]] - scores[:, rivals]).T)
+        raw, _ = wilcoxon_test((own_score[:, None] - scores[:, rivals]).T)
         p_values = dict(zip(rivals, holm(raw), strict=True))
-    for j in np.argsort(ranks.mean(axis=0), kind="stable"):
-        best, solved = errors[:, j] == errors.min(axis=1), errors[:, j] == 0
-        cells = [names[j], f"{ranks[:, j].mean():.2f}", str(best.sum()), str(solved.sum())]
-        if j in p_values:
-            won, lost = errors[:, own] < errors[:, j], errors[:, own] > errors[:, j]
-            cells += [str(won.sum()), str(lost.sum()), f"{p_values[j]:.2g}"]
-        table.add_row(*cells)
+    return [
+        {
+            "contender": names[j],
+            "mean rank": f"{means[j]:.2f}",
+            "best on": str((errors[:, j] == errors.min(axis=1)).sum()),
+            "solved": str((errors[:, j] == 0).sum()),
+            "better": str((own < errors[:, j]).sum()) if j in p_values else "",
+            "worse": str((own > errors[:, j]).sum()) if j in p_values else "",
+            "p": f"{p_values[j]:.2g}" if j in p_values else "",
+        }
+        for j in np.argsort(means, kind="stable")
+    ]
+
+
+def _friedman(errors: Array) -> float:
+    from scipy.stats import friedmanchisquare
+
+    return float(friedmanchisquare(*errors.T).pvalue) if errors.shape[1] > 2 else np.nan
+
+
+def _table(ranks: list[dict[str, str]], title: str, of: str) -> Table:
+    table = Table(title=title, box=None)
+    for column in ranks[0]:
+        heading = f"{of}: better" if column == "better" else column
+        table.add_column(heading, justify="left" if column == "contender" else "right")
+    for row in ranks:
+        table.add_row(*row.values())
     return table
 
 
@@ -401,10 +430,12 @@ def main() -> None:
     running.add_argument("--contenders", type=_contenders, default=list(CONTENDERS),
                          help=f"with commas between: {','.join(CONTENDERS)}")  # fmt: skip
     running.add_argument("--out", type=Path, required=True, help="CSV file")
+    running.add_argument("--label", help="name of a single contender in the file")
     ranking = commands.add_parser("rank", help="print mean ranks")
     ranking.add_argument("files", type=Path, nargs="+", help="CSV files")
     ranking.add_argument("--of", default="uaos", help="contender tested against each other one")
     ranking.add_argument("--by", choices=("median", "mean"), default="median", help="over seeds")
+    ranking.add_argument("--csv", type=Path, help="write the mean ranks to this file, too")
     ranking.add_argument("--problems", action="store_true", help="show each problem, worst first")
     for command in (running, ranking):
         command.add_argument("--suite", choices=("choose", "report"), required=True)
@@ -412,9 +443,12 @@ def main() -> None:
     given = parser.parse_args()
     listed = [p for p in problems(given.suite) if p.dimension <= given.max_dimension]
     if given.command == "run":
-        run(listed, given.suite, given.budget, given.seeds, given.contenders, given.out)
+        if given.label and len(given.contenders) > 1:
+            parser.error("--label names a single contender; add --contenders NAME")
+        run(listed, given.suite, given.budget, given.seeds, given.contenders, given.out,
+            given.label)  # fmt: skip
     else:
-        rank(listed, given.files, given.suite, given.of, given.by, given.problems)
+        rank(listed, given.files, given.suite, given.of, given.by, given.problems, given.csv)
 
 
 if __name__ == "__main__":

@@ -20,11 +20,17 @@ def _text(name: str) -> str:
 
 
 def test_the_version_is_the_same_everywhere():
-    """A release has one number: in the package, the changelog, the citation and the recipe."""
-    version = uaos.__version__
-    assert f"## [{version}]" in _text("CHANGELOG.md")
-    assert yaml.safe_load(_text("CITATION.cff"))["version"] == version
-    assert yaml.safe_load(_text("conda/recipe.yaml"))["context"]["version"] == version
+    """A release has one number everywhere; between releases the package has that of the next."""
+    changelog = _text("CHANGELOG.md")
+    number, unreleased, _ = uaos.__version__.partition(".dev")
+    release = re.search(r"^## \[(.+?)\]", changelog, re.M)[1]
+    if unreleased:
+        assert f"## {number.rpartition('.')[0]} (unreleased)" in changelog
+        assert number != release
+    else:
+        assert number == release
+    assert yaml.safe_load(_text("CITATION.cff"))["version"] == release
+    assert yaml.safe_load(_text("conda/recipe.yaml"))["context"]["version"] == release
 
 
 def test_the_conda_recipe_needs_what_the_package_needs():

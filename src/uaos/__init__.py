@@ -22,7 +22,7 @@ from uaos.fitting import least_squares
 from uaos.history import History
 from uaos.maximization import maximize
 from uaos.minimization import minimize
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import configuration, method, methods
 from uaos.optimizers.cma import CMAES
 from uaos.optimizers.configuration import Configuration
@@ -33,6 +33,7 @@ from uaos.optimizers.least_squares import LM
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQP
 from uaos.optimizers.surrogate import SurrogateSearch
@@ -60,7 +61,7 @@ from uaos.selection.selector import Selector
 if TYPE_CHECKING:
     from uaos.study import Study
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 __all__ = [
     "CMAES", "LM", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",

@@ -29,7 +29,8 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
 from uaos.selection import bibliography as bib

@@ -7,7 +7,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers.base import register
+from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.optimizers.base import register
 from uaos.optimizers.quadratic import PenaltyProgram
+from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib

@@ -7,8 +7,8 @@ import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers.base import register
 from uaos.optimizers.limited import LimitedModel
+from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UaosError, in_one_line
 from uaos.extras import optional
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
 from uaos.problems.space import Box

@@ -20,10 +20,11 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.history import History
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.gaussian_process import GaussianProcess, condition, fit, log_improvement
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.moves import MOVES
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
 from uaos.selection import bibliography as bib

@@ -17,7 +17,7 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import custom, layout, saved
 from uaos.optimizers.de.operators import (
@@ -47,6 +47,7 @@ from uaos.optimizers.de.variation import (
 )
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.outstanding import Batch
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.result import Result
 from uaos.selection.method import Method

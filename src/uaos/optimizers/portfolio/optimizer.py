@@ -12,11 +12,12 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer, register
+from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.portfolio.kinds import Traits, default_members
 from uaos.optimizers.portfolio.members import Member, MemberLike, continuing
 from uaos.optimizers.portfolio.turns import STEP, Finisher, Turns
+from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, real
 from uaos.selection.method import Method

@@ -15,13 +15,13 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.jit import njit
-from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rates import standard_normal
 from uaos.optimizers.de.rules import SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
 from uaos.optimizers.de.variation import cross, distinct, move_integers, repair
+from uaos.optimizers.registration import register
 from uaos.optimizers.winners import jso
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 from uaos.optimizers.winners.shared_cma import SharedCMA

@@ -11,11 +11,11 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
+from uaos.optimizers.registration import register
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
 #: The strategy, and the limits of F and CR over the run, as tables show them.

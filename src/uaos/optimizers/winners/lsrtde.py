@@ -14,11 +14,11 @@ import numpy as np
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidFile, InvalidParameter
 from uaos.jit import njit
-from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.rules import Normal, SuccessHistory
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
+from uaos.optimizers.registration import register
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 from uaos.statefile import SavedState
 

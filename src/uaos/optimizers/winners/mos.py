@@ -11,10 +11,10 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers.base import register
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.operators import Operator, PoolMember
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Stagnation
+from uaos.optimizers.registration import register
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 
 
