@@ -1,6 +1,7 @@
 """Read text and TOML; write files atomically, and never over files of other programs."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -10,8 +11,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from uaos.errors import InvalidFile, InvalidParameter
+from uaos.errors import InvalidFile, InvalidParameter, shortened
 from uaos.text import join_names
+
+
+def as_path(path: object, name: str = "path") -> Path:
+    """Return a path that was passed as the argument `name`; refuse what no file can be called."""
+    try:
+        place = Path(path)  # type: ignore[arg-type]
+        os.stat(place)
+    except (TypeError, ValueError):  # a NUL, or a part of a character
+        usable = False
+    except OSError as error:
+        usable = error.errno not in (errno.ENAMETOOLONG, errno.ELOOP)
+    else:
+        usable = True
+    if usable:
+        return place
+    raise InvalidParameter(
+        f"{name} is {shortened(path, 80)}; expected a string or path that can be the name of a "
+        "file", name=name, value=path,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -22,7 +42,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     flushed to disk before it is moved: a power cut leaves the old file or the new one. Links are
     followed; devices and pipes are written to directly.
     """
-    target = Path(path).resolve()
+    target = as_path(path).resolve()
     special = os.path.exists(target) and not target.is_file()
     part = target if special else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -42,7 +62,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextlib.contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary folder beside `path`, and move it to `path`, which is new, at the end."""
-    target = Path(path)
+    target = as_path(path)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
@@ -106,7 +126,7 @@ def _toml_value(value: object) -> str:
 def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the content of a TOML file or of a TOML string of several lines."""
     inline = isinstance(source, str) and "\n" in source
-    text = str(source) if inline else read_text(Path(source), "a TOML file", _LARGEST_TOML)
+    text = str(source) if inline else read_text(as_path(source), "a TOML file", _LARGEST_TOML)
     try:
         _check_size(text)
         return tomllib.loads(text)
@@ -151,14 +171,14 @@ def check_output(
     first line `columns`. Files that are read (`inputs`) and stores are never replaced, other files
     only with `overwrite`. Without `suffixes` any suffix is allowed.
     """
-    place = Path(path)
+    place = as_path(path, "output")
     folder = place.absolute().parent
     if place.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise _refused(place, "cannot be written; give a file in a folder that exists")
     endings = tuple(suffixes)
     if endings and place.suffix.lower() not in endings:
         raise _refused(place, f"must end in {join_names(endings, 'or')}")
-    if any(_is_same(place, Path(source)) for source in inputs):
+    if any(_is_same(place, as_path(source)) for source in inputs):
         raise _refused(place, "is read; give another file than the inputs")
     if not place.is_file():
         return place
@@ -191,7 +211,7 @@ def _is_ours(place: Path, content: bytes, columns: str) -> bool:
 
 def check_folder(path: str | os.PathLike[str]) -> Path:
     """Refuse a path that exists and is not a folder."""
-    place = Path(path)
+    place = as_path(path, "folder")
     if place.exists() and not place.is_dir():
         raise InvalidParameter(
             f"{place} is not a folder; give a folder, which may be new", name="folder",

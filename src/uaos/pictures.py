@@ -3,10 +3,11 @@
 import io
 import os
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from uaos.files import MARK, whole_file
+from uaos.errors import InvalidParameter, shortened
+from uaos.files import MARK, as_path, whole_file
+from uaos.text import join_names
 
 if TYPE_CHECKING:  # an optional library
     from matplotlib.figure import Figure
@@ -39,13 +40,19 @@ def save_figure(
     """
     from matplotlib import rc_context
 
-    if not isinstance(path, str | os.PathLike):
+    if hasattr(path, "write"):
         figure.savefig(path, dpi=dpi)
         return
-    place = Path(path)
-    if not place.suffix:
+    place = as_path(path)
+    if place.name and not place.suffix:
         place = place.with_name(f"{place.name}.png")  # as matplotlib does
     form = place.suffix.lower()
+    known = figure.canvas.get_supported_filetypes()
+    if form[1:] not in known:
+        raise InvalidParameter(
+            f"path is {shortened(str(place), 80)}; expected a file that ends in "
+            f"{join_names([f'.{name}' for name in known], 'or')}", name="path", value=path,
+        )  # fmt: skip
     with rc_context({
         "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,
     }), whole_file(place) as part:  # fmt: skip

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uaos.errors import InvalidFile, UaosError, shortened
-from uaos.files import whole_file
+from uaos.files import as_path, whole_file
 
 #: A tree of numbers, strings, None, arrays, and lists and dicts of these.
 State = dict[str, Any]
@@ -61,8 +61,9 @@ def write(path: str | os.PathLike[str], kind: str, version: int, state: State) -
 
 def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
     """Read a file of :func:`write`, or raise :class:`InvalidFile`."""
+    place = as_path(path)
     try:
-        header, arrays = _checked(Path(path))
+        header, arrays = _checked(place)
         if header["kind"] != kind:
             raise InvalidFile(f"{path}: holds a {header['kind']}; expected a {kind}")
         if header["version"] != version:

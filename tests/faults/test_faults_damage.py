@@ -7,6 +7,7 @@ import threading
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from fault_tools import attempt, damages, runs, short_and_long, small_plan, tuni
 
 import uaos
 from uaos.experiments import Store, recorder, run
+from uaos.experiments.merge import merge_stores
 from uaos.experiments.recorder import unpack_trace
 from uaos.experiments.storefile import reading
 
@@ -60,6 +62,34 @@ def test_a_damaged_store_that_is_continued_ends_as_the_whole_one(
             continued += 1
     assert continued
     count("damaged benchmark stores continued to identical results, or refused", times)
+
+
+def test_a_damaged_page_of_traces_is_refused_before_anything_is_added(
+    whole: Path, tmp_path: Path, count
+) -> None:
+    """A page that points outside itself or elsewhere would hide runs, or lose what is written."""
+    data, path, times = whole.read_bytes(), tmp_path / "a.db", 0
+    size = int.from_bytes(data[16:18], "big")
+    with closing(sqlite3.connect(whole)) as connection:
+        query = "SELECT rootpage - 1 FROM sqlite_master WHERE name IN ('traces', 'courses')"
+        starts = [size * page for (page,) in connection.execute(query)]
+    with ThreadPoolExecutor(1) as executor:
+        for start in starts:
+            cells = int.from_bytes(data[start + 3 : start + 5], "big")
+            for at in range(start, start + 8 + 2 * cells):  # the head of the page
+                for flipped in (1, 4, 128):
+                    copy = bytearray(data)
+                    copy[at] ^= flipped
+                    path.write_bytes(copy)
+                    for attempted in (
+                        attempt(run, small_plan(), path, executor),
+                        attempt(merge_stores, tmp_path / "merged.db", [path]),
+                    ):
+                        assert "damaged" in attempted[1]
+                    assert path.read_bytes() == copy
+                    times += 1
+    assert sorted(tmp_path.iterdir()) == [path]
+    count("damaged pages of traces and courses, refused before anything is added", times)
 
 
 @short_and_long(60, 2000)

@@ -15,7 +15,7 @@ from uaos.experiments.recorder import TARGETS
 from uaos.experiments.store import Store
 from uaos.experiments.unit import Outcome
 from uaos.extras import optional
-from uaos.files import MARK, check_folder, whole_file, whole_folder
+from uaos.files import MARK, as_path, check_folder, whole_file, whole_folder
 from uaos.problems.bbob import NAME
 
 _PLAIN = tuple(name for name in Outcome._fields if name not in ("hits", "trace"))
@@ -26,7 +26,7 @@ COLUMNS = (*_PLAIN, *(f"hit {target:.3g}" for target in TARGETS))
 
 def export_table(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
     """Write a table with a row for each outcome; -1 stands for a target never reached."""
-    target = Path(path)
+    target = as_path(path)
     if target.suffix.lower() == ".csv":
         with whole_file(target) as part, open(part, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)

@@ -11,7 +11,7 @@ from uaos.experiments.provenance import current_command
 from uaos.experiments.store import COMMAND_KEY, Store
 from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
 from uaos.experiments.unit import Unit
-from uaos.files import whole_file
+from uaos.files import as_path, whole_file
 
 _PROBLEM = "name, function, category, dimension, instance, optimum, bounds"
 _RUN = (
@@ -32,7 +32,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
     same configuration under the same name. A run that two of them finished must have the same
     outcome.
     """
-    target = Path(out)
+    target = as_path(out, "out")
     if not sources:
         raise InvalidParameter(
             "no stores to merge; give them after the new file", name="merge", value=[]
@@ -52,6 +52,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
             first: Path | None = None
             for source in sources:
                 with Store.open(source) as store:
+                    store.check_pages()
                     different = differences(merged.identity(), store.identity()) if first else []
                     if different:
                         raise MergeConflict(

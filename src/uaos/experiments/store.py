@@ -43,6 +43,7 @@ from uaos.experiments.storefile import (
     whole_columns,
 )
 from uaos.experiments.unit import Finished, Outcome, Unit
+from uaos.files import as_path
 from uaos.history import History
 from uaos.loading import load_source, loaded_files
 from uaos.problems import Suite, built_in_suite, titles
@@ -208,7 +209,7 @@ class Store:
         begin: Callable[[Self], None],
     ) -> Self:
         """Open a store for writing: `check_before` may refuse it, `begin` writes first."""
-        place = Path(path)
+        place = as_path(path)
         storefile.check_place(place)
         lock = Lock(place)
         try:
@@ -217,6 +218,7 @@ class Store:
                 storefile.create(place)
             else:
                 with cls.open(place) as before:
+                    before.check_pages()
                     check_before(before)
             with reading(place):
                 store = cls(place, storefile.connect(place, write=True), lock)
@@ -270,6 +272,10 @@ class Store:
             return bool(self._connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone())
         except sqlite3.Error:  # a full disk: then there may be some
             return True
+
+    def check_pages(self) -> None:
+        """Refuse a store with a damaged page, before anything is written or copied."""
+        storefile.check_pages(self.path, self._connection)
 
     def _check_names(self) -> None:
         names = [name for (name,) in self._rows("SELECT name FROM suite")] + self.methods()
@@ -706,7 +712,7 @@ def open_store(path: str | os.PathLike[str], *kinds: type[S]) -> S:
     InvalidFile
         If the file is not a store, is damaged, or holds a store of another kind.
     """
-    place = Path(path)
+    place = as_path(path)
     connection = storefile.open_checked(place)
     try:
         with reading(place):

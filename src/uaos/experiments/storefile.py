@@ -374,7 +374,8 @@ def open_checked(path: Path) -> sqlite3.Connection:
 def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse a file with other tables than a store, or with damaged rows.
 
-    Runs, traces and courses are not checked row by row: damaged ones are omitted when read.
+    Runs, traces and courses are not checked row by row: damaged ones are omitted when read. Pages
+    of traces and courses, most of a large file, are checked by :func:`check_pages`.
     """
     schema, types = _layout()
     if _schema_of(connection) != schema:
@@ -394,6 +395,18 @@ def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
             raise damaged(path, f"a row of {table} is not what uaos writes")
         if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
             raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
+
+
+def check_pages(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file in which any page is damaged, those of traces and courses included.
+
+    Whoever writes to a store checks it first: rows would be lost on a damaged page, or written into
+    pages that are in use.
+    """
+    with reading(path):
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise damaged(path, verdict)
 
 
 def damaged(path: Path, why: object) -> InvalidFile:

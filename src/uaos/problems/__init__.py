@@ -21,9 +21,9 @@ where `problems.py` is, for example,
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.files import as_path
 from uaos.loading import load_file
 from uaos.problems import bbob as _bbob
 from uaos.problems import coco as _coco
@@ -90,7 +90,7 @@ def suite(
             name=option,
             value=value,
         )
-    return suite_in(load_file(Path(name)))
+    return suite_in(load_file(as_path(name, "suite")))
 
 
 def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Suite:

@@ -24,7 +24,7 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidFile, InvalidParameter, shortened
 from uaos.extras import optional, require
-from uaos.files import read_text
+from uaos.files import as_path, read_text
 from uaos.problems.problem import Problem, Suite, integer_in
 from uaos.problems.references import Reference
 from uaos.problems.space import Box, FreeSpace
@@ -216,7 +216,8 @@ def bbob_suite(
     if isinstance(instances, os.PathLike) or (
         isinstance(instances, str) and instances.strip().lower().endswith(_FILES)
     ):
-        keys = [key for key in _read_keys(Path(instances), dimension) if key[0] in numbers]
+        place = as_path(instances, "instances")
+        keys = [key for key in _read_keys(place, dimension) if key[0] in numbers]
         if not keys:
             message = f"{instances} contains no problem of these functions"
             raise InvalidParameter(message, name="instances", value=str(instances))
@@ -258,9 +259,9 @@ def _pairs(functions: Iterable[int], instances: str | Iterable[int]) -> list[tup
 def parse_numbers(name: str, text: str | Iterable[int], low: int, high: int) -> list[int]:
     """Return the numbers in a string such as "1-5,8", in ascending order and without repetition."""
     selected: set[int] = set()
-    if not isinstance(text, str):
+    if isinstance(text, Iterable) and not isinstance(text, str | bytes):
         selected = {integer_in(name, number, low, high) for number in text}
-    elif _NUMBERS.fullmatch(text):
+    elif isinstance(text, str) and _NUMBERS.fullmatch(text):
         ranges = [[int(end) for end in part.split("-")] for part in text.split(",")]
         if all(low <= ends[0] <= ends[-1] <= high for ends in ranges):
             selected = {n for ends in ranges for n in range(ends[0], ends[-1] + 1)}
@@ -268,7 +269,7 @@ def parse_numbers(name: str, text: str | Iterable[int], low: int, high: int) -> 
         expected = f'numbers from {low} to {high} such as "1-5,8"'
         if name == "instances":
             expected = f'"train", "test", "all", "test:4", {expected}, or a file (.txt, .csv)'
-        message = f"{name} must be {expected}, not {text!r}"
+        message = f"{name} must be {expected}, not {shortened(text)}"
         raise InvalidParameter(message, name=name, value=text)
     return sorted(selected)
 

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict
 
 import numpy as np
@@ -16,6 +15,7 @@ from uaos.analysis.findings import is_adaptive
 from uaos.analysis.results import Results
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
 from uaos.experiments.store import RunTable, Store, Tally, open_store
+from uaos.files import as_path
 from uaos.history import History
 from uaos.problems import titles
 from uaos.text import natural_key
@@ -97,7 +97,7 @@ class Sources:
                 "No store to report on: pass at least one store of a benchmark or a tuning",
                 name="stores", value=[],
             )  # fmt: skip
-        places = list(dict.fromkeys(Path(path) for path in paths))
+        places = list(dict.fromkeys(as_path(path) for path in paths))
         with ExitStack() as opened:
             stores = [opened.enter_context(open_store(p, Store, TuningStore)) for p in places]
             tunings = [store for store in stores if isinstance(store, TuningStore)]

@@ -15,7 +15,8 @@ from typing import Self
 import numpy as np
 
 from uaos import statefile
-from uaos.errors import InvalidParameter, UaosError, shortened
+from uaos.errors import InvalidParameter, UaosError
+from uaos.files import as_path
 from uaos.optimizers.base import Optimizer
 from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
@@ -63,7 +64,7 @@ class Checkpoint(Observer):
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self.path = None if path is None else _as_path(path)
+        self.path = None if path is None else _in_a_folder(path)
         self._run: Run | None = None
         self._identity: Identity = {}
         self._next = math.inf  # when to save again
@@ -135,20 +136,15 @@ def _reason(name: str, there: str, here: str) -> str:
     return f"{name} is {there:.60} there and {here:.60} here"
 
 
-def _as_path(path: object) -> Path:
+def _in_a_folder(path: object) -> Path:
     """Return a path whose folder exists."""
-    if not isinstance(path, str | os.PathLike):
+    place = as_path(path, "checkpoint")
+    if not place.absolute().parent.is_dir():
         raise InvalidParameter(
-            f"checkpoint is {shortened(path)}; expected a path such as 'run.state', or None",
+            f"checkpoint is {str(place)!r}, but there is no folder {place.parent}; create it first",
             name="checkpoint", value=path,
         )  # fmt: skip
-    if not Path(path).absolute().parent.is_dir():
-        raise InvalidParameter(
-            f"checkpoint is {os.fspath(path)!r}, but there is no folder {Path(path).parent}; "
-            "create it first",
-            name="checkpoint", value=path,
-        )  # fmt: skip
-    return Path(path)
+    return place
 
 
 def run_identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:

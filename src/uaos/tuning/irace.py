@@ -14,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from uaos.errors import InvalidParameter, UaosError
+from uaos.files import as_path
 from uaos.problems.variables import Values
 from uaos.statistics import rank_rows
 from uaos.tuning.irace_files import LOG, RUNNER, Dialect, write_files
@@ -115,7 +116,7 @@ def run_irace(
     """
     check_search(search)
     version = irace_version()
-    place = Path(folder)
+    place = as_path(folder, "folder")
     dialect = write_files(place, search, version=version[0])
     session = IraceSession(dialect, search, evaluate, on_event)
     _converse(place, session.line, session.answer)

@@ -22,7 +22,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from uaos.errors import InvalidFile, InvalidParameter, UnknownName
 from uaos.experiments.recorder import NO_TRACE, TARGETS, Trace
 from uaos.experiments.store import Store
 from uaos.experiments.unit import Outcome
+from uaos.files import as_path
 from uaos.history import History
 from uaos.optimizers.configuration import UNIFORM, Configuration
 from uaos.optimizers.portfolio import Member, Turns, continuing, default_members
@@ -290,7 +290,7 @@ class Recordings:
     """
 
     def __init__(self, path: str | os.PathLike[str], members: Iterable[str] | None = None) -> None:
-        self.path = Path(path)
+        self.path = as_path(path)
         with Store.open(self.path) as store:
             recorded = store.configurations()
             self.suite: Suite = store.load_suite()
