@@ -112,3 +112,20 @@ def test_an_exception_at_the_end_counts_as_any_other(on_error):
     else:
         result = uaos.least_squares(raises_at_last, [1.0], **options)
         assert (result.fun, result.residuals) == (2.0, None)
+
+
+def test_residuals_of_named_variables():
+    """A start is not needed; a log scale and fixed values work as in `minimize`."""
+    t = np.linspace(0, 10, 50)
+    height = uaos.Real(0.1, 1e3, log=True)
+    space = {"height": height, "rate": uaos.Real(0.01, 10), "offset": 0.5}
+
+    def decay(p):
+        return p["height"] * np.exp(-p["rate"] * t) + p["offset"] - 3 * np.exp(-1.3 * t) - 0.5
+
+    result = uaos.least_squares(decay, bounds=space, seed=1)
+    assert result.x == pytest.approx({"height": 3.0, "rate": 1.3, "offset": 0.5})
+    assert result.success
+    np.testing.assert_allclose(result.residuals, 0, atol=1e-8)
+    start = {"height": 2.0, "rate": 1.0}
+    assert uaos.least_squares(decay, start, space, seed=1, method="LM").fun < 1e-12

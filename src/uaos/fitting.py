@@ -17,7 +17,7 @@ from uaos.optimizers.portfolio import Traits, default_members
 from uaos.options import RunOptions
 from uaos.problems.problem import ANONYMOUS
 from uaos.problems.residuals import ResidualProblem
-from uaos.problems.space import BoundsLike, bounds_around
+from uaos.problems.space import BoundsLike, StartLike, bounds_around
 from uaos.result import Result
 from uaos.runs.callers import WithArguments
 from uaos.runs.search import Seed
@@ -25,7 +25,7 @@ from uaos.runs.search import Seed
 
 def least_squares(
     residuals: Callable[..., ArrayLike],
-    x0: ArrayLike,
+    x0: StartLike | None = None,
     bounds: BoundsLike | None = None,
     *,
     method: ConfigurationLike | None = None,
@@ -42,10 +42,12 @@ def least_squares(
     residuals : callable
         ``residuals(x, *args)`` returns an array of R numbers, the same R at each point. NaN is a
         failed evaluation.
-    x0 : array_like
-        The point to start from, or several, (m, D).
-    bounds : sequence of pairs, array of shape (D, 2), or scipy.optimize.Bounds, optional
-        The box; None for no bounds.
+    x0 : array_like, optional
+        The point to start from, or several, (m, D); needed unless the box is finite. With names a
+        mapping, or several.
+    bounds : sequence of pairs, array of shape (D, 2), scipy.optimize.Bounds, or a mapping, optional
+        The box; None for no bounds. A mapping of names to variables, or a :class:`uaos.Space`:
+        `residuals` gets a dict.
     method : str, path, Method or Configuration, optional
         None is the default: Levenberg-Marquardt with restarts, then CMA-ES and differential
         evolution, which look for other basins. "LM" is the first alone, a local solver. All

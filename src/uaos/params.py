@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from uaos.checks import true_or_false
 from uaos.errors import InvalidParameter, UnknownName, shortened
 
 if TYPE_CHECKING:
@@ -345,6 +346,7 @@ class Categorical(Parameter):
                 name="choices", value=self.choices,
             )  # fmt: skip
         object.__setattr__(self, "choices", tuple(self.choices))
+        true_or_false(self.ordered, "ordered")
         if not self.choices:
             raise InvalidParameter(
                 "choices is empty; expected at least one value", name="choices", value=()
@@ -415,6 +417,7 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
             "itself",
             name="high", value=high,
         )  # fmt: skip
+    true_or_false(parameter.log, f"log of {ends}")
     if parameter.log and not low > 0:
         raise InvalidParameter(
             f"{ends} has a log scale, but begins at {low:g}; expected low > 0",

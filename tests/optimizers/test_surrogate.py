@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from raising import raises
 
 import uaos
 from uaos.optimizers.de.variation import move_integers, mutate_categories
@@ -158,6 +159,55 @@ def test_the_history_has_what_proposed_the_points(tmp_path) -> None:
     assert late[1] < late[2:].sum()
     assert run.probabilities.tolist() == pytest.approx([0, 0.1, *[0.18] * 5])
     np.testing.assert_array_equal(run.history.counts, loaded.history.counts)
+
+
+def test_a_method_chooses_among_the_moves_and_is_saved(tmp_path) -> None:
+    """Steps alone lead to better points, so a greedy method prefers them."""
+    greedy = uaos.method("RecPM", selection="greedy")
+    space = uaos.Space({f"k{j}": uaos.Categorical(range(9)) for j in range(4)})
+    target = np.array([8, 1, 5, 3])
+
+    def advance(run: uaos.Optimizer, evaluations: int) -> None:
+        while run.evaluations < evaluations:
+            run.tell((run.ask() != target).sum(axis=1) + 0.5)
+
+    run = uaos.SurrogateSearch(space, seed=1, budget=400, method=greedy)
+    advance(run, 150)
+    learned = run.probabilities[2:]
+    assert learned.sum() == pytest.approx(0.9)
+    assert learned.max() > 0.18  # uniform choice
+    run.save(tmp_path / "run")
+    loaded = uaos.SurrogateSearch.load(tmp_path / "run")
+    for each in (run, loaded):
+        advance(each, 200)
+    np.testing.assert_array_equal(run.history.counts, loaded.history.counts)
+    assert run.probabilities.tolist() == loaded.probabilities.tolist()
+
+
+def test_failures_and_violations_reach_the_method() -> None:
+    """Points without a value, and infeasible ones, are no gain."""
+    run = uaos.SurrogateSearch([(0, 1)] * 2, seed=1, budget=130, method=uaos.method("RecPM"))
+    while not run.done:
+        points = run.ask()
+        values = np.where(points[:, 0] > 0.9, np.nan, points.sum(axis=1))
+        run.tell(values, np.maximum(0.3 - points[:, 1], 0.0))
+    assert np.isfinite(run.probabilities).all()
+    assert run.result.fun == pytest.approx(0.3, abs=0.01)
+
+
+def test_a_configuration_with_a_method_has_a_control() -> None:
+    recipe = uaos.Configuration("mine", uaos.method("RecPM"), optimizer="GP")
+    control = recipe.with_uniform_choice()
+    run = control.build([(0, 1)] * 2, seed=1, budget=150)
+    while not run.done:
+        run.tell((run.ask() ** 2).sum(axis=1))
+    assert run.probabilities.tolist() == pytest.approx([0, 0.1, *[0.18] * 5])
+    assert not uaos.configuration("GP").selects
+
+
+def test_a_name_is_not_a_method() -> None:
+    with raises(uaos.errors.InvalidParameter, name="method", value="RecPM"):
+        uaos.SurrogateSearch([(0, 1)] * 2, method="RecPM")
 
 
 def test_a_batch_has_different_points() -> None:

@@ -265,6 +265,8 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: Categorical([1, 1.0]), "choices"),
         (lambda: Categorical("abc"), "choices"),
         (lambda: Categorical([]), "choices"),
+        (lambda: Categorical(["a", "b"], ordered="no"), "ordered"),
+        (lambda: Real(1, 2, log="yes"), "log of Real(1, 2)"),
         (lambda: Real(1, 1), "high"),
         (lambda: Real(0, math.inf), "high"),
         (lambda: Integer(5, 1), "high"),
@@ -275,9 +277,13 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: Real(1, 2, step=0.1, log=True), "step"),
         (lambda: Space({}), "space"),
         (lambda: Space({3: Real(0, 1)}), "space"),
+        (lambda: Space(None), "variables"),
+        (lambda: Space([Real(0, 1)]), "variables"),
         (lambda: Space({"a": (0, 1)}), "a"),
         (lambda: Space({"a": Real(0, 1, when={"a": 1})}), "when"),
         (lambda: Space({"a": Real(0, 1, when="b"), "b": 1}), "when"),
+        (lambda: Space({"a": Real(0, 1, when=3), "b": 1}), "when"),
+        (lambda: Space({"a": Real(0, 1, when=[]), "b": 1}), "when"),
         (lambda: Space({"a": Real(0, 1, when={"b": 0.5}), "b": Real(0, 1)}), "when"),
         (lambda: Space({"a": Real(0, 1, when={"b": 7}), "b": Integer(0, 3)}), "when"),
         (lambda: Space({"a": Real(0, 1, when={"b": []}), "b": Integer(0, 3)}), "when"),
@@ -285,6 +291,9 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0=[0.5]), "x0"),
         (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0={}), "a"),
         (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, x0={"a": 2.0}), "a"),
+        (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, known=([{}], [1.0])), "a"),
+        (lambda: uaos.minimize(loss, {"a": Real(0, 1)}, known=([[0.5]], [1.0])), "known[0]"),
+        (lambda: uaos.least_squares(loss, {"a": Real(0, 1)}), "x0"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_sentence(declare, name: str) -> None:
@@ -300,9 +309,23 @@ def test_a_condition_on_an_unknown_name_is_refused_with_the_names_there_are() ->
         Space({"kernel": Categorical(["a", "b"]), "n": Integer(0, 3, when={"kernle": "a"})})
 
 
+@pytest.mark.parametrize("argument", ["x0", "known"])
+def test_an_unknown_name_of_a_point_is_refused_with_where_it_is(argument: str) -> None:
+    points = [{"kernel": "a"}, {"kernle": "b"}]
+    value = points if argument == "x0" else (points, [1.0, 2.0])
+    with raises(UnknownName, name="kernle", near="kernel") as caught:
+        uaos.minimize(loss, {"kernel": Categorical(["a", "b"])}, **{argument: value})
+    assert argument in str(caught.value)
+
+
 def test_a_cycle_of_conditions_is_refused() -> None:
+    """What depends on the cycle without being a part of it is not named."""
+    space = {
+        "z": Integer(0, 1, when={"a": 1}), "a": Integer(0, 1, when={"b": 1}),
+        "b": Integer(0, 1, when={"a": 1}), "c": 1,
+    }  # fmt: skip
     with raises(InvalidParameter, name="when", value=("a", "b")) as caught:
-        Space({"a": Integer(0, 1, when={"b": 1}), "b": Integer(0, 1, when={"a": 1}), "c": 1})
+        Space(space)
     assert "form a cycle" in str(caught.value)
 
 

@@ -12,12 +12,14 @@ Jones, D. R., Schonlau, M. & Welch, W. J. (1998), "Efficient global optimization
 black-box functions", Journal of Global Optimization 13.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
+from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
@@ -28,6 +30,9 @@ from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
 from uaos.selection import bibliography as bib
+from uaos.selection.method import Method
+from uaos.selection.selector import Selector
+from uaos.statefile import SavedState, State
 
 # The most points of a model, and of a fit of its lengths.
 _MOST, _MOST_FITTED = 400, 200
@@ -38,6 +43,8 @@ _GROWTH = 1.1
 _SHARE, _LATE_SHARE, _LATE, _LATE_REAL = 0.85, 0.1, 10, 40
 # The best points that moves start from, and the moves until one leads to a point that is new.
 _BEST, _ATTEMPTS = 10, 12
+# A method learns after this many points by moves.
+_SEGMENT = 10
 # The search for the largest expected improvement: random points, points around the best, starts of
 # local searches, their rounds, and neighbors per round.
 _RANDOM, _AROUND, _STARTS, _ROUNDS, _NEIGHBORS = 200, 100, 6, 12, 24
@@ -52,6 +59,11 @@ class Proposer:
 
     The hyper-parameters of the model are fitted anew when the points have become a tenth more.
 
+    Parameters
+    ----------
+    selector : Selector, optional
+        What chooses among the moves; without one, all have the same probability.
+
     Attributes
     ----------
     hyper : ndarray or None
@@ -60,7 +72,8 @@ class Proposer:
         The number of points of the last fit.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, selector: Selector | None = None) -> None:
+        self.selector = selector
         self.hyper: FloatArray | None = None
         self.fitted_to = 0
 
@@ -88,7 +101,7 @@ class Proposer:
         if rng.random() >= model_share(coordinates, len(points)):
             best_points = points[np.argsort(scores, kind="stable")[:_BEST]]
             for _ in range(_ATTEMPTS):
-                name, move = list(MOVES.items())[rng.integers(len(MOVES))]
+                name, move = list(MOVES.items())[self._choose(rng)]
                 point = move(coordinates, best_points, rng)
                 if point.tobytes() not in known:
                     return point, name
@@ -103,6 +116,12 @@ class Proposer:
         model = condition(scaled[rows], scores[rows], coordinates.categories, self.hyper)
         best = float(model.predict(scaled[rows[:1]])[0][0])
         return _maximized(coordinates, model, points[rows], best, known, rng), "model"
+
+    def _choose(self, rng: np.random.Generator) -> int:
+        """Return the number of a move."""
+        if self.selector is None:
+            return int(rng.integers(len(MOVES)))
+        return int(self.selector.select(1)[0])
 
 
 def model_share(coordinates: Coordinates, evaluated: int) -> float:
@@ -208,6 +227,9 @@ class SurrogateSearch(Optimizer):
         As for every :class:`uaos.Optimizer`.
     settings, initial, batch
         See :class:`SurrogateSettings`.
+    method : Method, optional
+        What chooses among the moves; without one, all have the same probability. It learns after
+        every ten points that moves have made. The parent's value is the worst of the ten best.
 
     Notes
     -----
@@ -215,8 +237,8 @@ class SurrogateSearch(Optimizer):
     model has at most 400 points: the better half of these are the best so far.
 
     The model proposes 85 % of the points up to 10·D evaluations (40·D if there are real numbers),
-    and 10 % later. The others are made by moves of a pool, each chosen with the same probability.
-    The history has what proposed how many points.
+    and 10 % later. The others are made by moves of a pool. The history has what proposed how many
+    points.
 
     Examples
     --------
@@ -231,10 +253,23 @@ class SurrogateSearch(Optimizer):
     name: ClassVar[str] = "GP"
     reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
-    state_names: ClassVar[tuple[str, ...]] = ("_points", "_values", "_excess", "_fit", "_made_by")
+    state_names: ClassVar[tuple[str, ...]] = (
+        "_points", "_values", "_excess", "_fit", "_made_by", "_moved",
+    )  # fmt: skip
     batch_names: ClassVar[tuple[str, ...]] = ("_made_by",)
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
+    selects: ClassVar[bool] = True
     settings: SurrogateSettings
+
+    def _choose_settings(
+        self, settings: object, method: object, changes: Mapping[str, object]
+    ) -> tuple[OptimizerSettings, Method | None]:
+        if not (method is None or isinstance(method, Method)):
+            raise InvalidParameter(
+                f"method is {shortened(method)}; expected a uaos.Method or None",
+                name="method", value=method,
+            )  # fmt: skip
+        return SurrogateSettings.of(settings).changed(changes), method
 
     def _start(self) -> None:
         kinds = np.zeros(self.dimension, np.int64) if self.integrality is None else self.integrality
@@ -242,10 +277,17 @@ class SurrogateSearch(Optimizer):
         self._points = np.empty((0, self.dimension))
         self._values = np.empty(0)
         self._excess: FloatArray | None = None
-        self._proposer = Proposer()
+        self._proposer = Proposer(self._new_selector())
         self._made_by: list[int] = []  # what proposed the points of the batch
+        self._moved: list[list[float]] = []  # moves, parents' values and values, not yet learned
         if self.history is not None:
             self.history = History(PROPOSERS)
+
+    def _new_selector(self) -> Selector | None:
+        """Return what chooses among the moves, if it is not chance."""
+        if self.method is None:
+            return None
+        return self.method.selector(len(MOVES), seed=self.rng, budget=self.budget)
 
     @property
     def _fit(self) -> list[object]:
@@ -292,7 +334,9 @@ class SurrogateSearch(Optimizer):
             first: FloatArray = np.eye(len(PROPOSERS))[0]
             return first
         share = model_share(self._coordinates, len(self._points))
-        return np.array([0.0, share, *[(1.0 - share) / len(MOVES)] * len(MOVES)])
+        selector = self._proposer.selector
+        among = np.full(len(MOVES), 1 / len(MOVES)) if selector is None else selector.probabilities
+        return np.array([0.0, share, *((1.0 - share) * among)])
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         if self.history is not None:
@@ -305,3 +349,34 @@ class SurrogateSearch(Optimizer):
         if self.violations is not None:
             earlier = np.empty(0) if self._excess is None else self._excess
             self._excess = np.append(earlier, self.violations)
+        if self._proposer.selector is not None:
+            self._credit_moves(self._proposer.selector, len(points))
+
+    def _credit_moves(self, selector: Selector, n: int) -> None:
+        """Let the method know what the moves among the last n points have achieved."""
+        failed = np.where(np.isnan(self._values), np.inf, 0.0)
+        merits = feasibility.merits(
+            self._values, failed if self._excess is None else self._excess
+        )
+        earlier = np.sort(merits[:-n])[:_BEST]  # NaN last
+        for maker, merit in zip(self._made_by, merits[-n:].tolist(), strict=False):
+            name = PROPOSERS[maker]
+            if name in MOVES:
+                self._moved.append([list(MOVES).index(name), float(earlier[-1]), merit])
+        if len(self._moved) >= _SEGMENT:
+            moves, parents, values = zip(*self._moved, strict=True)
+            selector.update(np.array(moves, np.int64), parents, values)
+            self._moved = []
+
+    # Exact resume
+
+    def state(self) -> State:  # noqa: D102 (see Optimizer)
+        selector = self._proposer.selector
+        return super().state() | {"selector": None if selector is None else selector.state()}
+
+    def restore(self, state: SavedState) -> None:  # noqa: D102
+        super().restore(state)
+        if self._proposer.selector is not None:
+            self._proposer.selector.restore(state["selector"])
+        # Last, for the selector has the same generator.
+        self.rng.bit_generator.state = state["rng"]

@@ -235,9 +235,11 @@ def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
     try:
         dimension = np.atleast_2d(real_numbers(x0)).shape[-1]
     except (TypeError, ValueError):
+        named = "; declare named variables as bounds" if isinstance(x0, Mapping) else ""
         raise InvalidParameter(
-            f"x0 is {shortened(x0)}; expected a point of finite numbers", name="x0", value=x0
-        ) from None
+            f"x0 is {shortened(x0)}; expected a point of finite numbers{named}",
+            name="x0", value=x0,
+        ) from None  # fmt: skip
     return np.tile([-np.inf, np.inf], (dimension, 1))
 
 

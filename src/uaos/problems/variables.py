@@ -209,7 +209,13 @@ class Space:
     ) -> None:
         if isinstance(variables, Mapping):
             variables = _declared(variables)
-        object.__setattr__(self, "variables", tuple(variables))
+        given = tuple(variables) if isinstance(variables, Iterable) else (variables,)
+        if not all(isinstance(variable, Variable) for variable in given):
+            raise InvalidParameter(
+                f"variables is {shortened(variables)}; expected a mapping of names to variables",
+                name="variables", value=variables,
+            )  # fmt: skip
+        object.__setattr__(self, "variables", given)
         object.__setattr__(self, "forbidden", tuple(forbidden))
 
     def __repr__(self) -> str:
@@ -304,15 +310,20 @@ class Space:
 
     def starts(self, x0: object) -> FloatArray | None:
         """Return the points of candidates to start from: one mapping, several, or the defaults."""
-        if x0 is None:
-            return self.start
-        if isinstance(x0, Mapping):
-            return self.encode(x0, "x0")
-        if isinstance(x0, Sequence) and len(x0) and all(isinstance(v, Mapping) for v in x0):
-            return np.array([self.encode(v, f"x0[{k}]") for k, v in enumerate(x0)])
+        return self.start if x0 is None else self.encode_all(x0, "x0")
+
+    def encode_all(self, candidates: object, owner: str) -> FloatArray:
+        """Return the point of one candidate, (d,), or those of several, (n, d)."""
+        if isinstance(candidates, Mapping):
+            return self.encode(candidates, owner)
+        if isinstance(candidates, Sequence) and len(candidates):
+            if all(isinstance(candidate, Mapping) for candidate in candidates):
+                rows = [self.encode(each, f"{owner}[{k}]") for k, each in enumerate(candidates)]
+                return np.array(rows)
         raise InvalidParameter(
-            f"x0 is {shortened(x0)}; expected a mapping of names to values, or a list of them",
-            name="x0", value=x0,
+            f"{owner} is {shortened(candidates)}; expected a mapping of names to values, or a list "
+            "of them",
+            name=owner, value=candidates,
         )  # fmt: skip
 
     @cached_property
@@ -333,7 +344,7 @@ class Space:
         for variable in self.variables:
             if variable.name == name:
                 return variable
-        raise UnknownName("parameter of the search space", name, self.names)
+        raise UnknownName("variable", name, self.names, hint="(of the search space)")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -385,8 +396,8 @@ class Space:
         """
         for name in values:
             if name not in self.names:
-                raise UnknownName(f"parameter of {owner or 'the candidate'}", name, self.names)
-
+                hint = f"(in {owner or 'the candidate'})"
+                raise UnknownName("variable", name, self.names, hint=hint)
         candidate = self.fill(lambda variable: _checked(variable, values, owner))
         why = self.why_forbidden(candidate)
         if why:
@@ -567,13 +578,23 @@ def _declared(declared: Mapping[str, object]) -> tuple[Variable, ...]:
             if all(name in ordered for condition in variable.when for name in condition.names)
         ), None)  # fmt: skip
         if ready is None:
+            cycle = _cycle(waiting)
             raise InvalidParameter(
-                f"the conditions of {', '.join(waiting)} form a cycle; expected an order in which "
+                f"the conditions of {', '.join(cycle)} form a cycle; expected an order in which "
                 "each depends on earlier variables only",
-                name="when", value=tuple(waiting),
+                name="when", value=cycle,
             )  # fmt: skip
         ordered[ready.name] = waiting.pop(ready.name)
     return tuple(ordered.values())
+
+
+def _cycle(waiting: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Return variables each of which depends on the next, and the last one on the first."""
+    path = [next(iter(waiting))]
+    while path[-1] not in path[:-1]:
+        names = [name for condition in waiting[path[-1]].when for name in condition.names]
+        path.append(next(name for name in names if name in waiting))
+    return tuple(path[path.index(path[-1]) : -1])
 
 
 def _checked_name(name: object) -> str:
@@ -607,15 +628,19 @@ def _conditions(
     when = domain.when
     if when is None:
         return ()
-    alternatives = [when] if isinstance(when, Mapping) else list(when)
+    several = [when] if isinstance(when, Mapping) else when
+    if not (
+        isinstance(several, Sequence)
+        and several
+        and all(isinstance(each, Mapping) and each for each in several)
+    ):
+        raise InvalidParameter(
+            f"when of {name} is {shortened(when)}; expected a mapping of names to values, or a "
+            "list of them",
+            name="when", value=when,
+        )  # fmt: skip
     conditions = []
-    for alternative in alternatives:
-        if not isinstance(alternative, Mapping) or not alternative:
-            raise InvalidParameter(
-                f"when of {name} is {shortened(when)}; expected a mapping of names to values, or "
-                "several",
-                name="when", value=when,
-            )  # fmt: skip
+    for alternative in several:
         parts = [_condition(name, *pair, domains) for pair in alternative.items()]
         conditions.append(dataclasses.replace(parts[0], also=tuple(parts[1:])))
     return tuple(conditions)
@@ -626,7 +651,7 @@ def _condition(
 ) -> Condition:
     """Return the condition that another variable has a value, or one of several."""
     if other not in domains:
-        raise UnknownName(f"variable in the condition of {name}", other, domains)
+        raise UnknownName("variable", other, domains, hint=f"(in the condition of {name})")
     if other == name:
         raise InvalidParameter(
             f"the condition of {name} names {name} itself, a cycle; expected another variable",

@@ -57,8 +57,9 @@ class Known:
         if not (isinstance(known, tuple | list) and len(known) == 2 + problem.constrained):
             raise invalid
         space = problem.space
+        named = None if space.names is None else space.names.encode_all(known[0], "known[0]")
         try:
-            reduced = space.reduced(known[0])
+            reduced = space.reduced(known[0]) if named is None else named
             numbers = [real_numbers(part) for part in (reduced, *known[1:])]
         except (TypeError, ValueError):  # among them InvalidParameter, which would speak of x0
             raise invalid from None
