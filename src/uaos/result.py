@@ -230,6 +230,8 @@ class Result(Mapping[str, Any]):
     def to_frame(self) -> Any:
         """Return all evaluated points as a pandas DataFrame; without pandas, a dict of columns.
 
+        Where a named variable is not active, a number is NaN, and any other value None.
+
         Raises
         ------
         Missing
@@ -239,7 +241,7 @@ class Result(Mapping[str, Any]):
             raise Missing('the run has no record of its points; run it with record="points"')
         if isinstance(self.X, list):
             names = list(dict.fromkeys(name for x in self.X for name in x))
-            columns = {name: np.array([x.get(name) for x in self.X]) for name in names}
+            columns = {name: _column([x.get(name) for x in self.X]) for name in names}
         else:
             columns = {f"x{j}": self.X[:, j].copy() for j in range(self.X.shape[1])}
         columns["fun"] = self.F.copy()
@@ -313,6 +315,19 @@ class Result(Mapping[str, Any]):
             "<tr><th style='text-align:right'>operators</th>"
             f"<td style='text-align:left'><table>{rows}</table></td></tr>"
         )
+
+
+def _column(values: list[Any]) -> Any:
+    """Return the values of a variable as an array; None where it is not active."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float, type(None)} and kinds != {type(None)}:
+        return np.array([np.nan if value is None else value for value in values])
+    if kinds in ({str}, {bool}):
+        return np.array(values)
+    column = np.empty(len(values), object)
+    for k, value in enumerate(values):  # one by one, as a value may be a sequence
+        column[k] = value
+    return column
 
 
 def read_only(array: FloatArray) -> FloatArray:

@@ -113,5 +113,9 @@ def test_enqueued_trials_and_fixed_parameters_work() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(uaos.UaosError, match="n_startup_trials is 2.5; expected an integer"):
         OptunaSampler(n_startup_trials=2.5)
+    with pytest.raises(uaos.UaosError, match="n_startup_trials is -3; expected an integer >= 0"):
+        OptunaSampler(n_startup_trials=-3)
+    with pytest.raises(uaos.UaosError, match="constraints_func is 3; expected a function"):
+        OptunaSampler(constraints_func=3)
     with pytest.raises(uaos.UaosError, match="seed is -1"):
         OptunaSampler(seed=-1)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -225,6 +226,30 @@ def test_several_starting_points_are_a_list_of_dicts() -> None:
         lambda p: points.append(p) or p["a"], {"a": Real(0, 1)}, x0=starts, budget=4, seed=1
     )
     assert points[:2] == starts
+
+
+def test_a_frame_has_a_column_for_each_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that is not active is NaN, another value None; choices may be sequences."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    space = {
+        "layers": Categorical([(64,), (32, 32), (16, 16)]), "on": Categorical([True, False]),
+        "k": Integer(1, 3, when={"on": True}), "mode": Categorical(["a", "b"]),
+        "early": Categorical([True, False], when={"on": True}),
+    }  # fmt: skip
+    result = uaos.minimize(lambda p: len(p), space, budget=20, seed=1, record="points")
+    columns = result.to_frame()
+    assert set(columns) == {*space, "fun"}
+    for k, x in enumerate(result.X):
+        assert columns["layers"][k] == x["layers"]
+        assert (columns["k"][k] == x["k"]) if x["on"] else np.isnan(columns["k"][k])
+        assert columns["early"][k] is x.get("early")
+    assert columns["on"].dtype == bool
+
+
+def test_a_callback_sees_a_run_in_one_line() -> None:
+    seen = []
+    uaos.minimize(loss, svm(), budget=20, seed=1, callback=lambda view: seen.append(repr(view)))
+    assert seen[-1].startswith("<20 evaluations, best ")
 
 
 def test_a_space_of_fixed_values_is_a_single_point() -> None:

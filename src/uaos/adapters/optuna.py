@@ -57,7 +57,8 @@ class OptunaSampler(BaseSampler):
     Raises
     ------
     InvalidParameter
-        If `seed` or `n_startup_trials` is not an integer in range.
+        If `seed` or `n_startup_trials` is not an integer in range, or `constraints_func` is not a
+        function.
 
     Notes
     -----
@@ -85,10 +86,17 @@ class OptunaSampler(BaseSampler):
         n_startup_trials: int = 10,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
-        if isinstance(n_startup_trials, bool) or not isinstance(n_startup_trials, int):
+        counted = isinstance(n_startup_trials, int) and not isinstance(n_startup_trials, bool)
+        if not (counted and n_startup_trials >= 0):
             raise InvalidParameter(
-                f"n_startup_trials is {shortened(n_startup_trials)}; expected an integer",
+                f"n_startup_trials is {shortened(n_startup_trials)}; expected an integer >= 0",
                 name="n_startup_trials", value=n_startup_trials,
+            )  # fmt: skip
+        if not (constraints_func is None or callable(constraints_func)):
+            raise InvalidParameter(
+                f"constraints_func is {shortened(constraints_func)}; expected a function of a "
+                "finished trial",
+                name="constraints_func", value=constraints_func,
             )  # fmt: skip
         self._rng = seeded_generator(seed)[1]
         self._random = RandomSampler(seed=int(self._rng.integers(2**32)))

@@ -355,9 +355,7 @@ class SurrogateSearch(Optimizer):
     def _credit_moves(self, selector: Selector, n: int) -> None:
         """Let the method know what the moves among the last n points have achieved."""
         failed = np.where(np.isnan(self._values), np.inf, 0.0)
-        merits = feasibility.merits(
-            self._values, failed if self._excess is None else self._excess
-        )
+        merits = feasibility.merits(self._values, failed if self._excess is None else self._excess)
         earlier = np.sort(merits[:-n])[:_BEST]  # NaN last
         for maker, merit in zip(self._made_by, merits[-n:].tolist(), strict=False):
             name = PROPOSERS[maker]

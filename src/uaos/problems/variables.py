@@ -316,10 +316,9 @@ class Space:
         """Return the point of one candidate, (d,), or those of several, (n, d)."""
         if isinstance(candidates, Mapping):
             return self.encode(candidates, owner)
-        if isinstance(candidates, Sequence) and len(candidates):
-            if all(isinstance(candidate, Mapping) for candidate in candidates):
-                rows = [self.encode(each, f"{owner}[{k}]") for k, each in enumerate(candidates)]
-                return np.array(rows)
+        several = candidates if isinstance(candidates, Sequence) else ()
+        if len(several) and all(isinstance(candidate, Mapping) for candidate in several):
+            return np.array([self.encode(x, f"{owner}[{k}]") for k, x in enumerate(several)])
         raise InvalidParameter(
             f"{owner} is {shortened(candidates)}; expected a mapping of names to values, or a list "
             "of them",

@@ -233,6 +233,9 @@ class _FullView:
     def __init__(self, view: RunView, space: FreeSpace) -> None:
         self._view, self._space = view, space
 
+    def __repr__(self) -> str:
+        return repr(self._view)
+
     def __getattr__(self, name: str) -> object:
         value = getattr(self._view, name)
         if name in ("x", "best", "population", "archive"):
