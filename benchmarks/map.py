@@ -175,8 +175,8 @@ def confirm(nine: np.ndarray) -> None:
     write("map-confirmed", rows)
 
 
-def law() -> None:
-    """Write how lasting the differences between operators are in each run, and what choosing gains.
+def lasting(trace: traces.OutcomeTrace) -> float:
+    """Return how lasting the differences between operators are, relative to uniform choice.
 
     Equation
     --------
@@ -185,19 +185,24 @@ def law() -> None:
     with the merits m_k(t) of operators in recorded generations, and their mean u: the part of the
     differences that is still there after five recorded generations, relative to uniform choice.
     """
-    method = uaos.method("ADOPP")
-    rows = []
-    for host in traces.HOSTS:
-        for trace in traces.load(host):
-            uniform = trace.baselines.uniform
-            deviation = trace.merits - trace.merits.mean(axis=1, keepdims=True)
-            lasting = (
-                np.sqrt(max(0.0, float((deviation[LAG:] * deviation[:-LAG]).mean()))) / uniform
-            )
-            gain = float(np.mean([trace.replay(method, seed) for seed in SEEDS])) / uniform - 1
-            rows.append({"host": host, "run": trace.name, "lasting": f"{lasting:.4f}",
-                         "gain": f"{gain:.4f}"})  # fmt: skip
-    write("map-law", rows)
+    deviation = trace.merits - trace.merits.mean(axis=1, keepdims=True)
+    product = float((deviation[LAG:] * deviation[:-LAG]).mean())
+    return float(np.sqrt(max(0.0, product)) / trace.baselines.uniform)
+
+
+def gain(trace: traces.OutcomeTrace) -> float:
+    """Return how much larger the mean merit of ADOPP is than that of uniform choice."""
+    merits = [trace.replay(uaos.method("ADOPP"), seed) for seed in SEEDS]
+    return float(np.mean(merits)) / trace.baselines.uniform - 1
+
+
+def law() -> None:
+    """Write how lasting differences between operators are in each run, and what choosing gains."""
+    write("map-law", [
+        {"host": host, "run": trace.name, "lasting": f"{lasting(trace):.4f}",
+         "gain": f"{gain(trace):.4f}"}
+        for host in traces.HOSTS for trace in traces.load(host)
+    ])  # fmt: skip
 
 
 def save(nine: np.ndarray, folder: Path) -> None:

@@ -30,11 +30,9 @@ def errors(problem: Problem, points: np.ndarray) -> np.ndarray:
     return np.maximum(problem.evaluate(points) - problem.optimum, PRECISION)
 
 
-def record(configuration: str, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def record(configuration: uaos.Configuration, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Return errors of parents, (T, N), and log10 of those of offspring over them, (T, N, K)."""
-    run = uaos.configuration(configuration).build(
-        problem.bounds, seed=1, history=False, NP=NP, NP_schedule="constant"
-    )
+    run = configuration.build(problem.bounds, seed=1, history=False, NP=NP, NP_schedule="constant")
     parents, ratios = [], []
     while len(parents) < GENERATIONS:
         if run.iterations % EVERY == 0 and run.evaluations:
@@ -58,7 +56,7 @@ def record_host(host: str, folder: Path) -> None:
     for instance in INSTANCES:
         suite = uaos.suite("bbob", dimension=DIMENSION, instances=str(instance))
         for number, problem in enumerate(suite, start=1):
-            before, ratio = record(HOSTS[host], problem)
+            before, ratio = record(uaos.configuration(HOSTS[host]), problem)
             arrays[f"f{number}-i{instance} parents"] = before.astype(np.float32)
             arrays[f"f{number}-i{instance} offspring"] = ratio.astype(np.float16)
             print(f"{host} f{number} instance {instance}: best {before.min():.1e}", flush=True)
