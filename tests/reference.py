@@ -164,6 +164,7 @@ class Memory:
         self.window_entries: list[tuple[int, float]] = []
         self.bests = [math.inf] * n_operators
         self.records: list[list[float]] = [[] for _ in range(n_operators)]
+        self.log: list[tuple[Generation, float, float]] = []
 
     def record(
         self,
@@ -181,6 +182,9 @@ class Memory:
             if math.isfinite(u):
                 self.bests[op] = min(self.bests[op], u)
         self.generations.insert(0, summary(self.n_operators, operators, metrics, successes))
+        share = sum(map(bool, successes)) / len(successes)
+        finite = [u for u in offspring if math.isfinite(u)]
+        self.log.append((self.generations[0], share, min(finite, default=math.inf)))
         for op, record in enumerate(self.records):
             gains = [
                 m for o, m, s in zip(operators, metrics, successes, strict=True) if o == op and s
@@ -447,6 +451,40 @@ def success_count(_params: Params, memory: Memory, n_operators: int) -> list[flo
     return memory.counts
 
 
+class StateValues:
+    """Additions, state_value: what all generations so far say of each operator in each state."""
+
+    def __init__(self, params: Params, memory: Memory, n_operators: int) -> None:
+        self.value: dict[tuple[object, int], float] = {}
+        self.count: dict[tuple[object, int], int] = {}
+        self.state: tuple[int, int] = (0, 0)
+        best, since = math.inf, 0
+        for generation, share, lowest in memory.log:
+            before = self.state
+            since = 0 if lowest < best else since + 1
+            best = min(best, lowest)
+            rate = 0 if share < 0.05 else 1 if share < 0.2 else 2
+            self.state = (rate, 0 if since < 1 else 1 if since < 10 else 2)
+            following = params["gamma"] * max(map(self.estimate, range(n_operators)))
+            for op in range(n_operators):
+                if generation["n"][op]:
+                    gain = generation["S"][op] / generation["n"][op] + following
+                    for key in ((before, op), ("any", op)):
+                        self.count[key] = self.count.get(key, 0) + 1
+                        weight = max(params["rate"], 1 / self.count[key])
+                        old = self.value.get(key, 0.0)
+                        self.value[key] = old + weight * (gain - old)
+
+    def estimate(self, op: int) -> float:
+        """Return Q[s',op], or the value in any state if there is none."""
+        return self.value.get((self.state, op), self.value.get(("any", op), 0.0))
+
+
+def state_value(params: Params, memory: Memory, n_operators: int) -> list[float]:
+    """Additions, state_value: Q[s',op]."""
+    return list(map(StateValues(params, memory, n_operators).estimate, range(n_operators)))
+
+
 def fitness_rate_rank(params: Params, memory: Memory, n_operators: int) -> list[float]:
     """Additions, fitness_rate_rank: shares of the sums of the metric, decayed by their ranks."""
     last = memory.generations[: params["max_gen"]]
@@ -473,6 +511,7 @@ REWARDS: dict[str, Callable[[Params, Memory, int], list[float]]] = {
     "consensus": consensus,
     "leader": leader,
     "success_count": success_count,
+    "state_value": state_value,
     "fitness_rate_rank": fitness_rate_rank,
 }
 
@@ -507,6 +546,9 @@ def looked_at(reward_name: str, params: Params, memory: Memory, n_operators: int
         return [1] * n_operators
     if reward_name == "success_count":
         return list(memory.successes)
+    if reward_name == "state_value":
+        seen = StateValues(params, memory, n_operators)
+        return [seen.count.get((seen.state, op), 0) for op in range(n_operators)]
     last = memory.generations[: depth(reward_name, params)]
     counted = "n" if reward_name == "fitness_rate_rank" else "s"
     return [sum(t[counted][op] for t in last) for op in range(n_operators)]

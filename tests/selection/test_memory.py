@@ -106,7 +106,18 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
 
 
 #: Rewards that look at successes.
-COUNTING = [n for n in components("reward") if n not in ("leader", "fitness_rate_rank")]
+COUNTING = [
+    n for n in components("reward") if n not in ("leader", "fitness_rate_rank", "state_value")
+]
+
+
+def test_the_state_value_counts_generations_of_the_present_state() -> None:
+    memory = memory_for(components("reward")["state_value"](), 3)
+    failing = [(1, 0, False)] * 40
+    record(memory, [(2, 1, True), *failing])  # from the first state to itself: 1 of 41 succeeds
+    assert memory.observations().tolist() == [0, 1, 1]
+    record(memory, [(0, 2, True)])  # to one of many successes, where nothing was learned yet
+    assert memory.observations().tolist() == [0, 0, 0]
 
 
 def test_the_fitness_rate_rank_counts_failures_too() -> None:

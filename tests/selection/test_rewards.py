@@ -204,6 +204,17 @@ def test_leader_is_the_operator_with_the_single_lowest_best() -> None:
     assert reward("leader", 2, [(0, 4, True), (1, 5, True)], [(0, 6, False)]) == [1, 0]
 
 
+def test_state_values_are_those_of_the_present_state_or_of_all() -> None:
+    failures = [(0, 0, False), (1, 0, False)]
+    gains, more = [(0, 4, True), (1, 2, True)], [(0, 5, True), (1, 1, True)]
+    # a new state, in which nothing was learned: the means over all states are 4/2 and 2/2
+    assert reward("state_value", 2, failures, gains, rate=0) == [2, 1]
+    # the third generation begins and ends there
+    assert reward("state_value", 2, failures, gains, more, rate=0) == [5, 1]
+    # with a discount, half of the best value of the next state is added: that was 2
+    assert reward("state_value", 2, failures, gains, more, rate=0, gamma=0.5) == [6, 2]
+
+
 @pytest.mark.parametrize("name", [n for n in components("reward") if n != "success_count"])
 def test_without_any_success_every_reward_is_zero(name: str) -> None:
     failures = [(0, 0, False), (1, 0, False)]

@@ -7,14 +7,15 @@ memory it has.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidFile
 from uaos.jit import njit
-from uaos.selection.components.rewards import Reward, SuccessCount, column_sums
+from uaos.selection.components.rewards import Reward, column_sums
 
 Numbers = FloatArray | IntArray
 
@@ -56,16 +57,7 @@ class Memory(ABC):
 
 def memory_for(reward: Reward, n_operators: int) -> Memory:
     """Return the memory that a reward reads, empty."""
-    if isinstance(reward, SuccessCount):
-        return CountMemory(n_operators, reward.start, reward.least / n_operators)
-    if reward.memory == "bests":
-        return BestMemory(n_operators)
-    size = getattr(reward, reward.extent)
-    if reward.memory == "generations":
-        elitist = getattr(reward, "elitist", False)
-        memory = ElitistMemory if elitist else GenerationMemory
-        return memory(n_operators, size, reward.counts_failures)
-    return (SuccessMemory if reward.memory == "successes" else WindowMemory)(n_operators, size)
+    return _BUILDERS[reward.memory](reward, n_operators)
 
 
 class GenerationMemory(Memory):
@@ -287,6 +279,142 @@ class CountMemory(Memory):
 
     def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
         return bool((saved["successes"] >= 0).all())
+
+
+class StateMemory(Memory):
+    """The value of each operator in each state of the search, learned as in Q-learning.
+
+    A state combines the share of successes in the last generation with the number of generations
+    since an offspring was the best so far, both in steps (`SUCCESS_STEPS`, `STAGNATION_STEPS`).
+
+    Attributes
+    ----------
+    values : ndarray, shape (S + 1, K)
+        `Q[state, op]`; the last row is learned in all states.
+    applications : ndarray, shape (S + 1, K)
+        The generations that each value was learned from.
+    state : ndarray of shape ()
+        The present state, 0 to S - 1.
+    """
+
+    def __init__(self, n_operators: int, rate: float, discount: float) -> None:
+        self._rate, self._discount = rate, discount
+        self.values = np.zeros((STATES + 1, n_operators))
+        self.applications = np.zeros((STATES + 1, n_operators))
+        self.state = np.zeros((), np.int64)
+        # The best fitness so far, and the generations since then.
+        self._history = np.array([np.inf, 0.0])
+
+    @property
+    def estimates(self) -> FloatArray:
+        """Return the values in the present state; where it has none, those of all states."""
+        estimates: FloatArray = _estimates(self.values, self.applications, int(self.state))
+        return estimates
+
+    def record(
+        self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray
+    ) -> None:
+        """Find the next state, and learn the values of the operators that led to it."""
+        before = int(self.state)
+        self.state[()] = _next_state(self._history, successes, offspring)
+        value = self._discount * float(self.estimates.max())
+        for row in (before, STATES):
+            _learn_values(
+                self.values[row], self.applications[row], self._rate, value,
+                operators, metrics, successes,
+            )  # fmt: skip
+
+    def observations(self) -> Numbers:  # noqa: D102
+        counts: FloatArray = self.applications[int(self.state)]
+        return counts
+
+    def arrays(self) -> dict[str, Numbers]:  # noqa: D102
+        return {"values": self.values, "applications": self.applications, "state": self.state,
+                "history": self._history}  # fmt: skip
+
+    def _is_consistent(self, saved: Mapping[str, Numbers]) -> bool:
+        return 0 <= int(saved["state"]) < STATES
+
+
+def _generation_memory(reward: Any, n_operators: int) -> Memory:
+    memory = ElitistMemory if getattr(reward, "elitist", False) else GenerationMemory
+    return memory(n_operators, reward.max_gen, reward.counts_failures)
+
+
+#: How to build each memory, by the name that a reward declares.
+_BUILDERS: dict[str, Callable[[Any, int], Memory]] = {
+    "generations": _generation_memory,
+    "successes": lambda reward, K: SuccessMemory(K, reward.fix_appl),
+    "window": lambda reward, K: WindowMemory(K, reward.W),
+    "bests": lambda _, K: BestMemory(K),
+    "tally": lambda reward, K: CountMemory(K, reward.start, reward.least / K),
+    "states": lambda reward, K: StateMemory(K, reward.rate, reward.gamma),
+}
+
+#: Shares of successes from which on a generation counts as one step higher.
+SUCCESS_STEPS = (0.05, 0.2)
+#: Generations without a new best from which on a search counts as one step more stagnant.
+STAGNATION_STEPS = (1.0, 10.0)
+#: The number of states.
+STATES = (len(SUCCESS_STEPS) + 1) * (len(STAGNATION_STEPS) + 1)
+
+
+@njit
+def _step(value: float, steps: tuple[float, ...]) -> int:
+    """Return the number of steps that a value has reached."""
+    reached = 0
+    for step in steps:
+        reached += int(value >= step)
+    return reached
+
+
+@njit
+def _next_state(history: FloatArray, successes: BoolArray, offspring: FloatArray) -> int:
+    """Update the best fitness and the generations since then; return the number of the state."""
+    best, succeeded = np.inf, 0.0
+    for i in range(len(offspring)):
+        succeeded += float(successes[i])
+        if np.isfinite(offspring[i]) and offspring[i] < best:
+            best = offspring[i]
+    history[1] = 0.0 if best < history[0] else history[1] + 1.0
+    history[0] = min(history[0], best)
+    level = _step(succeeded / len(offspring), SUCCESS_STEPS)
+    return level * (len(STAGNATION_STEPS) + 1) + _step(history[1], STAGNATION_STEPS)
+
+
+@njit
+def _estimates(values: FloatArray, applications: FloatArray, state: int) -> FloatArray:
+    """Return the values in a state; those of all states where an operator was not applied."""
+    K = values.shape[1]
+    estimates = np.empty(K)
+    for op in range(K):
+        row = state if applications[state, op] > 0.0 else len(values) - 1
+        estimates[op] = values[row, op]
+    return estimates
+
+
+@njit
+def _learn_values(
+    values: FloatArray,
+    applications: FloatArray,
+    rate: float,
+    value: float,
+    operators: IntArray,
+    metrics: FloatArray,
+    successes: BoolArray,
+) -> None:
+    """Move the value of each applied operator toward its mean metric plus the next state's."""
+    K = len(values)
+    sums, counts = np.zeros(K), np.zeros(K)
+    for i in range(len(operators)):
+        counts[operators[i]] += 1.0
+        if successes[i]:
+            sums[operators[i]] += metrics[i]
+    for op in range(K):
+        if counts[op] > 0.0:
+            applications[op] += 1.0
+            weight = max(rate, 1.0 / applications[op])
+            values[op] += weight * (sums[op] / counts[op] + value - values[op])
 
 
 @njit

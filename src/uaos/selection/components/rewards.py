@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         BestMemory,
         CountMemory,
         GenerationMemory,
+        StateMemory,
         SuccessMemory,
         WindowMemory,
     )
@@ -64,7 +65,8 @@ class Reward(Component):
     """Base of the rewards: one value per operator, computed from a memory."""
 
     family: ClassVar[str] = "reward"
-    #: Which memory the reward reads: "generations", "successes", "window", "bests" or "tally".
+    #: Which memory the reward reads: "generations", "successes", "window", "bests", "tally" or
+    #: "states".
     memory: ClassVar[str] = ""
     #: The name of the parameter that sets the size of the memory.
     extent: ClassVar[str] = ""
@@ -828,3 +830,42 @@ class SuccessCount(Reward):
 
     def compute(self, memory: "CountMemory") -> FloatArray:
         return memory.counts
+
+
+@register_component
+class StateValue(Reward):
+    """The value of each operator in the present state of the search, learned from its metrics.
+
+    A state is one of nine: the share of successes in the last generation is below 5 %, below 20 %
+    or more; the last new best is of this generation, of the last ten, or older. m[op] is the sum of
+    the metric over the successes of op, divided by its applications, in a generation that began in
+    state s and led to state s'; n[s,op] is the number of such generations. Where n[s',op] = 0, the
+    value learned in all states takes the place of Q[s',op]. Metrics without a scale suit it, such
+    as `parent_relative_improvement`.
+
+    With γ = 0 it is a contextual bandit. With γ > 0 it is Q-learning, meant for methods that choose
+    one operator per generation: all operators of a generation lead to the same state.
+
+    Equation
+    --------
+    Q[s,op] = Q[s,op] + max(α, 1 / n[s,op]) (m[op] + γ max_j Q[s',j] − Q[s,op])
+    r[op] = Q[s',op]
+
+    References
+    ----------
+    Watkins, C. J. C. H. & Dayan, P. (1992), "Q-learning", Machine Learning 8; for operators of
+    differential evolution: Sharma, M., Komninos, A., López-Ibáñez, M. & Kazakov, D. (2019), "Deep
+    reinforcement learning based parameter control in differential evolution", GECCO.
+    """
+
+    memory: ClassVar[str] = "states"
+    searched: ClassVar[bool] = False
+    printed: ClassVar[bool] = False
+
+    rate: float = real(0, 1, default=0.1, symbol="α", doc="least weight of a generation")
+    gamma: float = real(
+        0, 1, default=0, allowed=(0, 1), open_high=True, symbol="γ", doc="weight of the next state"
+    )
+
+    def compute(self, memory: "StateMemory") -> FloatArray:
+        return memory.estimates
