@@ -109,12 +109,12 @@ def mixint(instances: str) -> Iterator[Task]:
 
 
 @cache
-def tasks(suite: str, kind: str) -> list[Task]:
+def tasks(suite: str, kind: str, instances: str | None = None) -> list[Task]:
     chosen = []
     if kind in ("all", "tables"):
         chosen += [table(b, d) for b, names in TABLES[suite].items() for d in names]
     if kind in ("all", "mixint"):
-        chosen += list(mixint(INSTANCES[suite]))
+        chosen += list(mixint(instances or INSTANCES[suite]))
     return chosen
 
 
@@ -346,7 +346,7 @@ def run(arguments: argparse.Namespace) -> None:
             writer.writerow(COLUMNS)
         for seed, task in product(
             range(arguments.first, arguments.first + arguments.seeds),
-            tasks(arguments.suite, arguments.kind),
+            tasks(arguments.suite, arguments.kind, arguments.instances),
         ):
             for contender in arguments.contenders.split(","):
                 together = contender in ANYTIME
@@ -392,6 +392,7 @@ def main() -> None:
     runner = commands.add_parser("run")
     runner.add_argument("--suite", choices=TABLES, default="choose")
     runner.add_argument("--kind", choices=("all", "tables", "mixint"), default="all")
+    runner.add_argument("--instances", help="of bbob-mixint, by default those of the suite")
     runner.add_argument("--contenders", default="uaos,tpe,random")
     runner.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     runner.add_argument("--seeds", type=int, default=3)

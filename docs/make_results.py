@@ -421,8 +421,8 @@ def parallel() -> str:
     return markdown(("search", "workers", "solved", "busy", "evaluations", "speed-up"), rows)
 
 
-def _rank_means(runs: Sequence[Row], trials: str) -> dict[str, float]:
-    """Return the mean rank over the problems of the median values over the seeds."""
+def _rank_means(runs: Sequence[Row], trials: str, digits: int = 20) -> dict[str, float]:
+    """Return the mean rank over the problems of the median values over the seeds, rounded."""
     runs = [row for row in runs if row["budget"] == trials]
     contenders = list(dict.fromkeys(row["contender"] for row in runs))
     problems = list(dict.fromkeys(row["problem"] for row in runs))
@@ -430,7 +430,7 @@ def _rank_means(runs: Sequence[Row], trials: str) -> dict[str, float]:
     for problem in problems:
         medians = {
             contender: median(
-                float(row["value"]) for row in runs
+                round(float(row["value"]), digits) for row in runs
                 if (row["problem"], row["contender"]) == (problem, contender)
             )
             for contender in contenders
@@ -446,15 +446,16 @@ def _rank_means(runs: Sequence[Row], trials: str) -> dict[str, float]:
 CONTENDERS = {
     "uaos": "**uaos**", "tpe": "TPE (Optuna)", "optuna-gp": "GPSampler (Optuna)",
     "auto": "AutoSampler (OptunaHub)", "smac": "SMAC", "catcma": "CatCMA with margin (cmaes)",
-    "nevergrad": "NGOpt (nevergrad)", "random": "random search",
+    "pycma": "CMA-ES (pycma)", "nevergrad": "NGOpt (nevergrad)",
+    "scipy": "differential evolution (SciPy)", "random": "random search",
 }  # fmt: skip
 
 
-def spaces() -> str:
-    """Return mean ranks on tables of hyper-parameters."""
-    runs = data("spaces")
+def spaces(name: str = "spaces", digits: int = 20) -> str:
+    """Return mean ranks on mixed spaces, by default those of the tables of hyper-parameters."""
+    runs = data(name)
     columns = sorted({row["budget"] for row in runs}, key=int)
-    ranks = [_rank_means(runs, trials) for trials in columns]
+    ranks = [_rank_means(runs, trials, digits) for trials in columns]
     rows = [
         (shown, *(f"{own[name]:.2f}" if name in own else "–" for own in ranks))
         for name, shown in CONTENDERS.items()
@@ -752,6 +753,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "ahead": ahead,
     "parallel": parallel,
     "spaces": spaces,
+    "spaces-chosen": lambda: spaces("spaces-chosen"),
+    "mixint": lambda: spaces("mixint", digits=8),
     "spaces-optima": spaces_optima,
     "moves": moves,
     "few": few,

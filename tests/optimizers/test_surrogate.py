@@ -259,3 +259,9 @@ def test_a_category_that_would_stagnate_becomes_another() -> None:
 )
 def test_the_portfolio_has_a_model_where_it_pays(table: str, budget: int, names: list) -> None:
     assert [member.name for member in default_members(5, budget, Traits(**{table: True}))] == names
+
+
+def test_half_of_the_variables_have_to_be_integers_for_the_model_beyond_100_d() -> None:
+    kinds = [[1, 1, 0, 0], [1, 0, 0, 0]]
+    runs = [uaos.Portfolio([(0, 9)] * 4, integrality=kind, budget=800) for kind in kinds]
+    assert [run.operators for run in runs] == [("GP",), ("CMA-ES",)]

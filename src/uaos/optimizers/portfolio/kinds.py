@@ -157,11 +157,11 @@ CATEGORICAL_KINDS = (
     Kind(   300, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
 )  # fmt: skip
 
-#: The same where there are integers beside real numbers, but no categories or constraints: from
-#: 100·D evaluations on as for real numbers.
+#: The same where there are integers beside more real numbers, but no categories or constraints:
+#: from 100·D evaluations on as for real numbers.
 INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
 
-#: The same where there are integers only: from 300·D evaluations on as for real numbers.
+#: The same where most variables are integers: from 300·D evaluations on as for real numbers.
 DISCRETE_KINDS = (
     CATEGORICAL_KINDS[0], KINDS[3]._replace(least=300),
     *(kind for kind in KINDS if kind.least >= 500),
@@ -176,7 +176,7 @@ class Traits(NamedTuple):
     residuals: bool = False  # the residuals of a sum of squares are known
     integers: bool = False
     categories: bool = False
-    discrete: bool = False  # all variables are integers
+    discrete: bool = False  # at least half of the variables are integers
 
 
 #: The table for each kind of problem: the first whose condition holds.

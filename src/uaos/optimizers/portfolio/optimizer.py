@@ -196,7 +196,7 @@ class Portfolio(Optimizer):
             constrained=self.constrained,
             integers=self.integers is not None,
             categories=self.categories is not None,
-            discrete=self.integers is not None and len(self.integers) == self.dimension,
+            discrete=self.integers is not None and 2 * len(self.integers) >= self.dimension,
         )
         return default_members(self.dimension, self.budget, traits)
 
