@@ -9,9 +9,9 @@ from time import perf_counter
 HERE = Path(__file__).parent
 
 
-def output_of(script: str, *arguments: str) -> str:
-    """Return what a script prints."""
-    return _finished([sys.executable, script, *arguments])
+def output_of(*arguments: str, cache: str | None = None) -> str:
+    """Return what Python prints with these arguments, the first one a script or -c."""
+    return _finished([sys.executable, *arguments], cache)
 
 
 def seconds_to_end(*arguments: str, cache: str | None = None) -> float:

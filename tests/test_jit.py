@@ -129,24 +129,29 @@ def test_a_kernel_in_the_cache_is_not_interpreted(
 
 
 _SHARE = """
+    import sys
+    import numpy as np
     import uaos
     from uaos import jit
-    from uaos.selection.learning import compiled_learner
+    from uaos.selection.learning import compiled_learner, fitness_summary
     jit.PATIENCE = 0.0
     method = uaos.method("RecPM")
+    if len(sys.argv) > 1:
+        fitness_summary(np.ones(3), np.ones(3))
     method.selector(3, seed=1).update([0, 1, 2], [3.0, 3.0, 3.0], [1.0, 2.0, 4.0])
     parts = (method.metric, method.reward, method.quality, method.probability)
-    stats = compiled_learner(*map(type, parts)).dispatcher().stats
-    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+    for kernel in (compiled_learner(*map(type, parts)), fitness_summary):
+        stats = kernel.dispatcher().stats
+        print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
 @compiler_on
 def test_two_processes_share_a_cache(tmp_path: Path) -> None:
-    """The first one compiles the learning step, the second one loads it."""
+    """The first one compiles the learning step, the second one loads it, or a part of it."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    assert _output(_SHARE, env=environment) == "0 1\n"
-    assert _output(_SHARE, env=environment) == "1 0\n"
+    assert _output(_SHARE, env=environment) == "0 1\n0 1\n"
+    assert _output(_SHARE, "a part", env=environment) == "1 0\n1 0\n"
 
 
 @compiler_on
@@ -164,6 +169,26 @@ def test_a_second_run_like_the_first_compiles_nothing_more(
             kernel(np.ones(3))
         # After four runs it has taken three times the patience.
         assert len(kernel.dispatcher().signatures) == (run == 4)
+
+
+@compiler_on
+def test_in_a_long_run_patience_is_short(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two kernels take 0.25 s a call each; the second one is compiled once they took a second."""
+    clock = iter(np.arange(1000) * 0.25)
+    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(jit, "PATIENCE", 5.0)
+    first, second = jit.njit(add_up), jit.njit(add_up)
+    jit.begin_run()
+    for kernel in (first, second, first, first, second):
+        assert kernel.dispatcher().signatures == []
+        kernel(np.ones(3))
+    assert len(second.dispatcher().signatures) == 0
+    monkeypatch.setattr(jit, "SHORT", 0.1)
+    second(np.ones(3))
+    assert len(second.dispatcher().signatures) == 1
+    assert first.dispatcher().signatures == []
 
 
 @compiler_on
@@ -201,6 +226,20 @@ def test_compiled_kernels_call_kernels(empty_cache: Path, monkeypatch: pytest.Mo
     twice = jit.njit(lambda values: 2.0 * _add_up(values))
     assert twice(np.ones(3)) == 6.0
     assert len(twice.dispatcher().signatures) == 1
+
+
+@compiler_on
+def test_kernels_that_an_interpreted_one_calls_are_part_of_it(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are interpreted with it, however long they take, and the clock is read twice."""
+    ticks = iter(range(1000))
+    monkeypatch.setattr(jit, "thread_time", lambda: next(ticks))
+    monkeypatch.setattr(jit, "PATIENCE", 2.0)
+    before = len(_add_up.dispatcher().signatures)
+    outer = jit.njit(lambda values: _add_up(values) + _add_up(values))
+    assert outer(np.ones(3, np.int16)) == 6.0
+    assert (len(_add_up.dispatcher().signatures), next(ticks)) == (before, 2)
 
 
 @compiler_on

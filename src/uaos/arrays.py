@@ -1,6 +1,6 @@
 """Types of NumPy arrays, and copies of those that belong to others."""
 
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,4 +17,4 @@ def detached(value: T) -> T:
 
     A function may return the same array at each point, with other numbers in it.
     """
-    return cast(T, value.copy()) if isinstance(value, np.ndarray) else value
+    return value.copy() if isinstance(value, np.ndarray) else value

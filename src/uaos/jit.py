@@ -1,7 +1,9 @@
 """Compile kernels with numba when it pays off, and cache the compiled code.
 
 A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
-Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run.
+Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run,
+or less if all kernels together have taken `LONG` seconds of it. Kernels that an interpreted one
+calls are part of it.
 Only numba's public interface is used; where a version lacks part of it, kernels are compiled by
 plain `numba.njit(cache=True)`. Numba itself takes most of a second to import and to load its first
 compiled code, so a process that computes for less than `WARM_UP` seconds does without it.
@@ -18,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from multiprocessing import parent_process
 from pathlib import Path
-from threading import Timer
+from threading import Timer, local
 from time import monotonic, thread_time
 from types import FunctionType
 from typing import Any, TypeVar
@@ -33,7 +35,11 @@ WARM_UP = 0.1
 PATIENCE = 0.3
 #: Over several runs, a kernel is compiled after this multiple of `PATIENCE`.
 RUNS = 3
-#: With more numbers than this in its arguments, a kernel is compiled at once.
+#: Seconds of a run for which kernels are interpreted, all together, before patience is short.
+LONG = 1.0
+#: Share of `PATIENCE` that is left then.
+SHORT = 0.15
+#: With more numbers than this in one of its arguments, a kernel is compiled at once.
 LARGE = 20_000
 #: Seconds of compiling before a terminal shows a message.
 SILENCE = 2.0
@@ -52,8 +58,12 @@ def _numba() -> Any:
 
     @typeof_impl.register(FunctionType)
     def type_in_compiled_code(function: Any, _context: Any) -> Any:
-        dispatcher = getattr(function, "dispatcher", None)
-        return None if dispatcher is None else typeof(dispatcher())
+        if not hasattr(function, "dispatcher"):
+            return None
+        dispatcher = function.dispatcher()
+        if _is_lazy(dispatcher):
+            _cache_folder(dispatcher)  # what is compiled with its caller is cached, too
+        return typeof(dispatcher)
 
     return numba
 
@@ -90,11 +100,13 @@ class _Caller:
 
     def _start(self, *args: object) -> Any:
         """Interpret the first calls, then decide once how to make the others."""
-        if _interpreted_seconds < min(WARM_UP, PATIENCE) and not _is_large(args):
+        if _thread.interprets:
+            return self._function(*args)
+        if _seconds_of_all < min(WARM_UP, PATIENCE) and not _is_large(args):
             return self._clock.measure(self._interpreted, args)
         if _numba().config.DISABLE_JIT:
             self.call = self._interpreted
-        elif not all(hasattr(self.dispatcher(), name) for name in ("enable_caching", "stats")):
+        elif not _is_lazy(self.dispatcher()):
             self.call = _dispatcher(self._function, cache=True)
         else:
             self.call = self._interpret_or_compile
@@ -104,11 +116,18 @@ class _Caller:
 
     def _interpret_or_compile(self, *args: object) -> Any:
         """Interpret calls until compiling pays off, then compile."""
-        if self._clock.is_patient(args):
+        if _thread.interprets:
+            return self._function(*args)
+        if self._clock.is_patient() and not _is_large(args):
             return self._clock.measure(self._interpreted, args)
         _compile(self.dispatcher(), args)
         self.call = self.dispatcher()
         return self.call(*args)
+
+
+def _is_lazy(dispatcher: Any) -> bool:
+    """Return whether the dispatcher has what caching on demand needs."""
+    return all(hasattr(dispatcher, name) for name in ("enable_caching", "stats"))
 
 
 def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
@@ -118,7 +137,18 @@ def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
 # When to compile
 
 _runs = 0
-_interpreted_seconds = 0.0  # of all kernels
+_seconds_of_run = 0.0  # for which kernels have been interpreted in this run
+_seconds_of_all = 0.0  # … and in all runs
+
+
+class _Thread(local):
+    """State of a thread."""
+
+    #: Whether a kernel is being interpreted.
+    interprets = False
+
+
+_thread = _Thread()
 
 
 def begin_run() -> None:
@@ -126,8 +156,9 @@ def begin_run() -> None:
 
     So a second run like the first compiles nothing more.
     """
-    global _runs
+    global _runs, _seconds_of_run
     _runs += 1
+    _seconds_of_run = 0.0
 
 
 class _Clock:
@@ -136,24 +167,26 @@ class _Clock:
     def __init__(self) -> None:
         self._run, self._this_run, self._all_runs = _runs, 0.0, 0.0
 
-    def is_patient(self, args: tuple[object, ...]) -> bool:
-        """Return whether to interpret the kernel once more, with these arguments."""
+    def is_patient(self) -> bool:
+        """Return whether to interpret the kernel once more."""
         if self._run != _runs:
             self._run, self._this_run = _runs, 0.0
-        if self._this_run >= PATIENCE or self._all_runs >= RUNS * PATIENCE:
-            return False
-        return not _is_large(args)
+        patience = PATIENCE if _seconds_of_run < LONG else SHORT * PATIENCE
+        return self._this_run < patience and self._all_runs < RUNS * PATIENCE
 
     def measure(self, interpreted: Callable[..., Any], args: tuple[object, ...]) -> Any:
         """Call the interpreted kernel, and add the time that it takes."""
-        global _interpreted_seconds
+        global _seconds_of_run, _seconds_of_all
         begin = thread_time()
+        _thread.interprets = True
         try:
             return interpreted(*args)
         finally:
+            _thread.interprets = False
             seconds = thread_time() - begin
             self.add(seconds)
-            _interpreted_seconds += seconds
+            _seconds_of_run += seconds
+            _seconds_of_all += seconds
 
     def add(self, seconds: float) -> None:
         self._this_run += seconds
@@ -161,7 +194,10 @@ class _Clock:
 
 
 def _is_large(args: tuple[object, ...]) -> bool:
-    return sum(value.size for value in args if isinstance(value, np.ndarray)) > LARGE
+    for value in args:  # noqa: SIM110 (a generator takes three times as long)
+        if type(value) is np.ndarray and value.size > LARGE:
+            return True
+    return False
 
 
 def _is_cached(dispatcher: Any) -> bool:

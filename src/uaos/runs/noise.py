@@ -188,7 +188,8 @@ class NoiseMeter:
 
     def observe(self, values: FloatArray) -> None:
         """Record the values of a batch."""
-        self._recent = np.append(self._recent, values[np.isfinite(values)])[-RECENT:]
+        finite = values[np.isfinite(values)]
+        self._recent = np.concatenate([self._recent, finite])[-RECENT:]
 
     def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate points again, if it is time to."""
