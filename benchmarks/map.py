@@ -1,15 +1,16 @@
 """Replay every combination of the five components on recorded runs.
 
     python benchmarks/map.py layer nine FILE      all 23,800 methods on eight runs of a host
-    python benchmarks/map.py describe FILE        distribution and effects of the components
-    python benchmarks/map.py confirm FILE         the best and published methods on other runs
-    python benchmarks/map.py save FILE FOLDER     the best 20 and the published ones as TOML
-    python benchmarks/map.py page FILE            the data of the page docs/map.md
+    python benchmarks/map.py pack FILE FOLDER     the data set, with the real runs of map_runs.py
+    python benchmarks/map.py describe             distribution and effects of the components
+    python benchmarks/map.py confirm              the best and published methods on other runs
+    python benchmarks/map.py save FOLDER          the best 20 and the published ones as TOML
+    python benchmarks/map.py page                 the data of the page docs/map.md
     python benchmarks/map.py law                  when does choosing pay?
 
 Hyper-parameters have their defaults. FILE (.npy) holds one score per combination and run, NaN where
-it has not been computed; the same command continues it. All but `layer` write data files of
-docs/results.
+it has not been computed; the same command continues it. `pack` writes src/uaos/data/map.npz, which
+all others but `layer` and `law` read; they write data files of docs/results, and the page's data.
 """
 
 import csv
@@ -25,7 +26,7 @@ from scipy import stats
 
 import uaos
 from uaos.errors import UaosError
-from uaos.scenarios import traces
+from uaos.scenarios import MethodMap, load_map, traces
 from uaos.selection.components import FAMILIES
 
 #: Functions of BBOB, instance 1, that all methods are replayed on: some of every group.
@@ -38,9 +39,21 @@ LAG = 5
 INTERVAL = 20.0
 
 
+#: Components that are no part of the map: they see the state of the search.
+LEFT_OUT = ("state_value",)
+
+
+def component_names() -> dict[str, list[str]]:
+    """Return the components of the map by family, in the order of the registry."""
+    return {
+        family: [name for name in uaos.components(family) if name not in LEFT_OUT]
+        for family in FAMILIES
+    }
+
+
 def combinations() -> list[tuple[str, ...]]:
-    """Return all combinations of components, in the order of the registry."""
-    return list(itertools.product(*(uaos.components(family) for family in FAMILIES)))
+    """Return all combinations of components."""
+    return list(itertools.product(*component_names().values()))
 
 
 def first_layer(host: str, file: Path) -> None:
@@ -67,8 +80,7 @@ def first_layer(host: str, file: Path) -> None:
 
 def shaped(scores: np.ndarray) -> np.ndarray:
     """Return scores by metric, reward, quality, probability, selection and run."""
-    sizes = [len(uaos.components(family)) for family in FAMILIES]
-    return scores.reshape(*sizes, -1)
+    return scores.reshape(*load_map().shape, -1)
 
 
 def marginal(scores: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -104,7 +116,7 @@ def level_means(scores: np.ndarray) -> list[dict[str, object]]:
         effects = by_run - by_run.mean(axis=0)
         runs = by_run.shape[1]
         half = stats.t.ppf(0.975, runs - 1) * effects.std(axis=1, ddof=1) / np.sqrt(runs)
-        for k, name in enumerate(uaos.components(family)):
+        for k, name in enumerate(load_map().components[family]):
             numbers = {"score": by_run[k].mean(), "effect": effects[k].mean(), "interval": half[k]}
             texts = {quantity: f"{value:.4f}" for quantity, value in numbers.items()}
             rows.append({"family": family, "component": name, **texts})
@@ -145,8 +157,7 @@ def best_methods(nine: np.ndarray, n: int = 20) -> dict[str, uaos.Method]:
     """
     _, first = np.unique(nine, axis=0, return_index=True)
     order = first[np.argsort(-nine[first].mean(axis=1))][:n]
-    every = combinations()
-    return {f"map-{place}": uaos.Method(*every[k]) for place, k in enumerate(order, start=1)}
+    return {f"map-{place}": load_map().method(int(k)) for place, k in enumerate(order, start=1)}
 
 
 def literature() -> dict[str, uaos.Method]:
@@ -213,16 +224,36 @@ def save(nine: np.ndarray, folder: Path) -> None:
         uaos.Configuration(name, method, host).to_toml(folder / f"{name}.toml")
 
 
-def write_page(nine: np.ndarray) -> None:
+def pack(layer: Path, folder: Path) -> None:
+    """Write the data set: scores in replays, in real runs, and what these say of all methods."""
+    from map_runs import ROUNDS, first_runs, regression
+
+    replays = np.load(layer).astype(np.float32)
+    runs = first_runs(replays, folder)
+    names = component_names()
+    sizes = tuple(map(len, names.values()))
+    first = ROUNDS[0]
+    np.savez_compressed(
+        Path(traces.__file__).parents[1] / "data" / "map.npz",
+        replays=replays,
+        runs=runs.astype(np.float16),
+        estimates=regression(replays, runs, sizes)[0].astype(np.float16),
+        replayed=np.array([f"f{function}-i1" for function in FUNCTIONS]),
+        problems=np.array([f"f{function}-i{first.instance}" for function in first.functions]),
+        **{family: np.array(components) for family, components in names.items()},
+    )
+
+
+def write_page(method_map: MethodMap) -> None:
     """Write the scores that the page docs/map.md shows, in thousandths."""
-    names = {family: list(uaos.components(family)) for family in FAMILIES}
-    sade = [getattr(uaos.method("SaDE"), family).name for family in FAMILIES]
-    start = [names[family].index(name) for family, name in zip(FAMILIES, sade, strict=True)]
-    scores = np.rint(1000 * nine.mean(axis=1)).astype(int).tolist()
-    content = json.dumps({"components": names, "start": start, "scores": scores},
-                         separators=(",", ":"))  # fmt: skip
+    start = np.unravel_index(method_map.number(uaos.method("SaDE")), method_map.shape)
+    scores = method_map.replays.mean(axis=1), method_map.estimates
+    replays, runs = (np.rint(1000 * values).astype(int).tolist() for values in scores)
+    components = {family: list(names) for family, names in method_map.components.items()}
+    content = {"components": components, "start": [int(place) for place in start],
+               "scores": {"replays": replays, "runs": runs}}  # fmt: skip
     (DATA.parents[1] / "assets" / "map-data.js").write_text(
-        f"window.uaosMap = {content};\n", "utf-8"
+        f"window.uaosMap = {json.dumps(content, separators=(',', ':'))};\n", "utf-8"
     )
 
 
@@ -231,16 +262,18 @@ def main() -> None:
     match sys.argv[1:]:
         case ["layer", host, file]:
             first_layer(host, Path(file))
-        case ["describe", file]:
-            describe(np.load(file))
-        case ["confirm", file]:
-            confirm(np.load(file))
-        case ["page", file]:
-            write_page(np.load(file))
+        case ["pack", file, folder]:
+            pack(Path(file), Path(folder))
+        case ["describe"]:
+            describe(load_map().replays)
+        case ["confirm"]:
+            confirm(load_map().replays)
+        case ["page"]:
+            write_page(load_map())
         case ["law"]:
             law()
-        case ["save", file, folder]:
-            save(np.load(file), Path(folder))
+        case ["save", folder]:
+            save(load_map().replays, Path(folder))
         case _:
             sys.exit(__doc__)
 

@@ -6,8 +6,11 @@
   const families = Object.keys(data.components);
   const levels = families.map((family) => data.components[family]);
   const strides = levels.map((_, f) => levels.slice(f + 1).reduce((n, names) => n * names.length, 1));
-  const sorted = [...data.scores].sort((a, b) => b - a);
-  const state = { chosen: data.start.slice(), rows: "reward", columns: "selection" };
+  const measures = { replays: "score in replays", runs: "chance against uniform choice in real runs" };
+  const menu = { replays: "replays", runs: "real runs" };
+  const sorted = Object.fromEntries(
+    Object.entries(data.scores).map(([name, scores]) => [name, [...scores].sort((a, b) => b - a)]));
+  const state = { chosen: data.start.slice(), measure: "runs", rows: "reward", columns: "selection" };
 
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -20,49 +23,65 @@
   }
 
   const number = (chosen) => chosen.reduce((sum, level, f) => sum + level * strides[f], 0);
-  const score = (chosen) => data.scores[number(chosen)] / 1000;
+  const score = (chosen, measure = state.measure) => data.scores[measure][number(chosen)] / 1000;
   const shown = (value) => value.toFixed(3).replace("-", "−");
-  const place = (value) => sorted.findIndex((other) => other / 1000 <= value) + 1;
+  const place = (value, measure) => sorted[measure].findIndex((other) => other / 1000 <= value) + 1;
 
   function choose(label, options, selected, onchange) {
-    const menu = make("select", { onchange: () => onchange(menu.selectedIndex) });
+    const list = make("select", { onchange: () => onchange(list.selectedIndex) });
     options.forEach((text, k) => {
       const option = make("option", {}, text);
       option.selected = k === selected;
-      menu.append(option);
+      list.append(option);
     });
-    return make("label", { class: "map-choice" }, make("span", {}, label), menu);
+    return make("label", { class: "map-choice" }, make("span", {}, label), list);
   }
 
-  function neighbors() {
-    const found = [];
-    families.forEach((family, f) => levels[f].forEach((name, level) => {
-      if (level === state.chosen[f]) return;
+  /* The best of the better methods that differ in one component, and of those that differ in two. */
+  function betterNeighbors() {
+    const value = score(state.chosen);
+    const exchanges = families.flatMap((_, f) => levels[f].map((_, level) => [f, level]))
+      .filter(([f, level]) => level !== state.chosen[f]);
+    const exchanged = (pairs) => {
       const other = state.chosen.slice();
-      other[f] = level;
-      found.push({ other, text: `${family}: ${name}`, value: score(other) });
-    }));
-    return found.sort((a, b) => b.value - a.value).slice(0, 8);
+      for (const [f, level] of pairs) other[f] = level;
+      const text = pairs.map(([f, level]) => `${families[f]}: ${levels[f][level]}`).join(", ");
+      return { other, text, value: score(other) };
+    };
+    const best = (methods) => methods.filter((one) => one.value > value)
+      .sort((a, b) => b.value - a.value);
+    const one = best(exchanges.map((exchange) => exchanged([exchange]))).slice(0, 6);
+    const two = best(exchanges.flatMap((first, k) => exchanges.slice(k + 1)
+      .filter(([f]) => f !== first[0]).map((second) => exchanged([first, second])))).slice(0, 3);
+    return { one, two };
   }
 
   function go(chosen) { state.chosen = chosen; show(); }
 
-  function neighborList() {
-    const value = score(state.chosen);
+  function neighborList(neighbors) {
     const list = make("ol", { class: "map-neighbors" });
-    for (const one of neighbors()) {
-      const better = one.value > value;
+    for (const one of neighbors) {
       list.append(make("li", {},
         make("button", { type: "button", onclick: () => go(one.other) }, one.text),
-        ` ${shown(one.value)}${better ? " ▲" : ""}`));
+        ` ${shown(one.value)}`));
     }
     return list;
   }
 
+  function neighborLists() {
+    const { one, two } = betterNeighbors();
+    if (!one.length && !two.length) return [make("p", {}, "No method that differs in one or two components is better.")];
+    const lists = [];
+    if (one.length) lists.push(make("p", {}, "Better methods that differ in one component:"), neighborList(one));
+    if (two.length) lists.push(make("p", {}, "The best that differ in two:"), neighborList(two));
+    return lists;
+  }
+
   function means(a, b) {
+    const scores = data.scores[state.measure];
     const sums = levels[a].map(() => levels[b].map(() => 0));
-    const size = data.scores.length / levels[a].length / levels[b].length;
-    data.scores.forEach((value, k) => {
+    const size = scores.length / levels[a].length / levels[b].length;
+    scores.forEach((value, k) => {
       const i = Math.floor(k / strides[a]) % levels[a].length;
       const j = Math.floor(k / strides[b]) % levels[b].length;
       sums[i][j] += value / 1000 / size;
@@ -105,15 +124,22 @@
     });
   }
 
+  function scoreLine(measure) {
+    const value = score(state.chosen, measure), all = sorted[measure];
+    return make("p", { class: "map-score", "aria-live": "polite" }, make("strong", {}, shown(value)),
+      ` ${measures[measure]}, place ${place(value, measure).toLocaleString("en")} of ${all.length.toLocaleString("en")}`);
+  }
+
   function show() {
-    const value = score(state.chosen);
+    const names = Object.keys(measures);
     root.replaceChildren(
       make("div", { class: "map-menus" }, ...families.map((family, f) => choose(family, levels[f],
         state.chosen[f], (level) => go(state.chosen.map((old, g) => (g === f ? level : old)))))),
-      make("p", { class: "map-score", "aria-live": "polite" }, make("strong", {}, shown(value)),
-        ` place ${place(value).toLocaleString("en")} of ${sorted.length.toLocaleString("en")}`),
-      make("p", {}, "The best methods that differ in one component:"), neighborList(),
-      make("div", { class: "map-menus" }, make("span", {}, "Mean scores of all methods with"),
+      ...names.map(scoreLine),
+      make("div", { class: "map-menus" }, choose("compare by", Object.values(menu),
+        names.indexOf(state.measure), (k) => { state.measure = names[k]; show(); })),
+      ...neighborLists(),
+      make("div", { class: "map-menus" }, make("span", {}, "Means of all methods with"),
         ...axisMenus()), heatMap());
   }
   show();

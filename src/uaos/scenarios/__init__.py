@@ -25,10 +25,11 @@ from uaos.scenarios.kinds import (
     UniformScenario,
     make_scenario,
 )
+from uaos.scenarios.maps import MethodMap, load_map
 from uaos.scenarios.recipes import RECIPES, find_method
 
 __all__ = [
-    "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "NoisyScenario",
-    "OutlierScenario", "Scenario", "ScenarioResult", "Summary", "UniformScenario",
-    "compare_methods", "find_method", "make_scenario", "traces",
+    "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "MethodMap",
+    "NoisyScenario", "OutlierScenario", "Scenario", "ScenarioResult", "Summary", "UniformScenario",
+    "compare_methods", "find_method", "load_map", "make_scenario", "traces",
 ]  # fmt: skip

@@ -1,0 +1,72 @@
+"""The map of methods, and the page that shows it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uaos
+from uaos.errors import InvalidParameter
+from uaos.scenarios import load_map, traces
+from uaos.scenarios.maps import CITATION
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_map_has_every_combination_of_its_components() -> None:
+    """8 · 17 · 5 · 5 · 7 methods, each replayed on eight recorded runs."""
+    scores = load_map()
+    assert scores.shape == (8, 17, 5, 5, 7)
+    assert scores.replays.shape == scores.runs.shape == (23_800, 8)
+    assert np.isfinite(scores.replays).all()
+    assert np.isfinite(scores.estimates).all()
+
+
+def test_numbers_name_methods() -> None:
+    """A number gives a method, and the method its number, whatever its hyper-parameters."""
+    scores = load_map()
+    for number in (0, 4_711, len(scores) - 1):
+        assert scores.number(scores.method(number)) == number
+    assert scores.names(scores.number(uaos.method("SaDE", max_gen=3)))[1] == "success_rate"
+
+
+def test_a_component_that_is_not_on_the_map_is_refused() -> None:
+    """The map is older than `state_value`."""
+    with pytest.raises(InvalidParameter, match="reward is state_value, which is not on the map"):
+        load_map().number(uaos.Method(reward="state_value"))
+
+
+def test_scores_are_those_of_a_replay() -> None:
+    """The first and the last recorded run, replayed again."""
+    scores = load_map()
+    runs = [run for run in traces.load("nine", (1,)) if run.name in scores.replayed]
+    assert tuple(run.name for run in runs) == scores.replayed
+    number = 12_345
+    again = traces.score(scores.method(number), [runs[0], runs[-1]])
+    assert again == pytest.approx(scores.replays[number, [0, -1]], abs=1e-6)
+
+
+def test_runs_are_shares_of_two_problems_each() -> None:
+    """A method that was run has two shares between 0 and 1, the others have none."""
+    runs = load_map().runs
+    counts = np.isfinite(runs).sum(axis=1)
+    assert set(counts) == {0, 2}
+    assert 0 <= np.nanmin(runs) <= np.nanmax(runs) <= 1
+
+
+def test_the_page_shows_the_map() -> None:
+    """Component names and both scores, in thousandths."""
+    text = (DOCS / "assets" / "map-data.js").read_text("utf-8")
+    page = json.loads(text.removeprefix("window.uaosMap = ").removesuffix(";\n"))
+    scores = load_map()
+    assert page["components"] == {f: list(names) for f, names in scores.components.items()}
+    for name, values in (("replays", scores.replays.mean(axis=1)), ("runs", scores.estimates)):
+        assert np.abs(np.array(page["scores"][name]) - 1000 * values).max() <= 0.5
+    start = np.ravel_multi_index(page["start"], scores.shape)
+    assert start == scores.number(uaos.method("SaDE"))
+
+
+def test_the_page_has_the_citation() -> None:
+    """The BibTeX entry of the page is that of the package."""
+    assert CITATION in (DOCS / "map.md").read_text("utf-8")
