@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from uaos import jit
 from uaos.selection.components import components
 from uaos.selection.memory import (
     BestMemory,
@@ -103,6 +104,21 @@ def test_a_reward_has_the_memory_it_reads_and_its_size_is_fixed(name: str) -> No
         record(memory, [(i % 3, generation, True) for i in range(7)])
     assert {key: array.shape for key, array in memory.arrays().items()} == before
     assert reward.compute(memory).shape == (3,)
+
+
+def test_the_compiled_kernels_of_states_agree_with_the_interpreted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reward = components("reward")["state_value"](gamma=0.5)
+    generations = [[(0, 3, True), (1, 0, False), (2, 1, True)], [(1, 2, True), (1, 4, True)]]
+    rewards = []
+    for patience in (9.0, 0.0):
+        monkeypatch.setattr(jit, "PATIENCE", patience)
+        memory = memory_for(reward, 3)
+        for generation in generations:
+            record(memory, generation)
+        rewards.append(reward.compute(memory).tolist())
+    assert rewards[0] == rewards[1]
 
 
 #: Rewards that look at successes.

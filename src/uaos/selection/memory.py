@@ -373,7 +373,8 @@ def _next_state(history: FloatArray, successes: BoolArray, offspring: FloatArray
     """Update the best fitness and the generations since then; return the number of the state."""
     best, succeeded = np.inf, 0.0
     for i in range(len(offspring)):
-        succeeded += float(successes[i])
+        if successes[i]:
+            succeeded += 1.0
         if np.isfinite(offspring[i]) and offspring[i] < best:
             best = offspring[i]
     history[1] = 0.0 if best < history[0] else history[1] + 1.0
