@@ -243,11 +243,11 @@ def regression(
     return estimates, float(agreement)
 
 
-def effects(method_map: MethodMap) -> list[dict[str, object]]:
-    """Return the effect of each component in the runs of round 1, with a 95 % interval.
+def component_means(method_map: MethodMap) -> tuple[np.ndarray, np.ndarray]:
+    """Return the effect of each component in the runs of round 1, and 500 bootstrap replicates.
 
     The effect is the mean score of the runs with the component, less the mean of all runs on the
-    same problem. The interval is a bootstrap over problems and methods.
+    same problem. A replicate draws methods and problems.
     """
     runs = method_map.runs - np.nanmean(method_map.runs, axis=0)
     places = np.unravel_index(np.arange(len(runs)), method_map.shape)
@@ -272,9 +272,23 @@ def effects(method_map: MethodMap) -> list[dict[str, object]]:
 
     rng = np.random.default_rng(5)
     drawn = ((rng.multinomial(n, np.full(n, 1 / n)), rng.integers(P, size=P)) for _ in range(500))
-    low, high = np.quantile([means(*chosen) for chosen in drawn], (0.025, 0.975), axis=0)
-    values = means(np.ones(n), np.arange(P))
+    return means(np.ones(n), np.arange(P)), np.array([means(*chosen) for chosen in drawn])
+
+
+def effects(method_map: MethodMap) -> list[dict[str, object]]:
+    """Return the effect of each component with a 95 % interval, and that of cautious selection."""
+    values, replicates = component_means(method_map)
     names = [(family, name) for family, own in method_map.components.items() for name in own]
+    cautious, greedy = (
+        [names.index(("selection", name)) for name in own]
+        for own in (("proportional", "shares"), ("greedy", "epsilon_greedy"))
+    )
+    contrast = np.zeros(len(names))
+    contrast[cautious], contrast[greedy] = 0.5, -0.5
+    names.append(("contrast", "proportional and shares less greedy and epsilon_greedy"))
+    values = np.append(values, values @ contrast)
+    replicates = np.column_stack([replicates, replicates @ contrast])
+    low, high = np.quantile(replicates, (0.025, 0.975), axis=0)
     return [
         {"family": family, "component": name, "effect": f"{values[k]:.4f}",
          "low": f"{low[k]:.4f}", "high": f"{high[k]:.4f}"}
@@ -368,13 +382,16 @@ def describe(folder: Path) -> None:
     """Write what the rounds say."""
     method_map = load_map()
     write("map-run-effects", effects(method_map))
-    write("map-run-spread", spread(folder))
     write("map-rounds", regression_to_the_mean(folder))
     write("map-published", published(method_map))
     estimates, agreement = regression(method_map.replays, method_map.runs, method_map.shape)
     replays = method_map.replays.mean(axis=1)
-    print(f"held-out correlation {agreement:.3f}; estimates and replays: "
-          f"{stats.spearmanr(estimates, replays).statistic:.3f}")  # fmt: skip
+    write("map-run-spread", [
+        *spread(folder),
+        {"quantity": "correlation with methods left out", "value": f"{agreement:.4f}"},
+        {"quantity": "rank correlation with replays",
+         "value": f"{stats.spearmanr(estimates, replays).statistic:.4f}"},
+    ])  # fmt: skip
 
 
 def main() -> None:

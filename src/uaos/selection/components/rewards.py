@@ -862,10 +862,13 @@ class StateValue(Reward):
     searched: ClassVar[bool] = False
     printed: ClassVar[bool] = False
 
-    rate: float = real(0, 1, default=0.1, symbol="α", doc="least weight of a generation")
-    gamma: float = real(
-        0, 1, default=0, allowed=(0, 1), open_high=True, symbol="γ", doc="weight of the next state"
+    rate: float = real(
+        0, 1, default=0.1, tuned=False, symbol="α", doc="least weight of a generation"
     )
+    gamma: float = real(
+        0, 1, default=0, allowed=(0, 1), open_high=True, tuned=False, symbol="γ",
+        doc="weight of the next state",
+    )  # fmt: skip
 
     def compute(self, memory: "StateMemory") -> FloatArray:
         return memory.estimates
