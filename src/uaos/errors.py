@@ -10,8 +10,8 @@ from typing import Any
 
 # The most names that a message lists.
 _MAX_LISTED = 40
-# The most characters of a value that a message repeats.
-_LONGEST = 250
+#: The most characters of a value that a message repeats.
+LONGEST = 250
 
 
 class UaosError(Exception):
@@ -81,7 +81,7 @@ class UnknownName(UaosError, LookupError, ValueError):
         self.known = tuple(known)
         folded = {k.casefold(): k for k in self.known}
         # The time to look for similar names grows with the square of their length.
-        given = name[:_LONGEST].casefold() if isinstance(name, str) else ""
+        given = name[:LONGEST].casefold() if isinstance(name, str) else ""
         near = get_close_matches(given, folded, n=3, cutoff=0.55)
         self.near = tuple(folded[match] for match in near)
         if self.near:
@@ -116,7 +116,7 @@ class InvalidFile(UaosError, ValueError):
     """A file is corrupt, has another format, or was written by a newer version."""
 
 
-def shortened(value: object, longest: int = _LONGEST) -> str:
+def shortened(value: object, longest: int = LONGEST) -> str:
     """Return the representation of a value for a message: in one line, cut if it is very long."""
     try:
         text = " ".join(repr(value).splitlines())

@@ -32,7 +32,7 @@ def load_source(file: str, source: str) -> ModuleType:
     sys.modules[name] = module  # before it runs: its classes and functions can be pickled
     try:
         exec(compile(source, file, "exec"), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         place = f"{file}{_line(error)}"
         if isinstance(error, UaosError):
@@ -45,7 +45,7 @@ def load_source(file: str, source: str) -> ModuleType:
     return module
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """Return the line of the loaded file at which its execution failed, such as ", line 3"."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}"

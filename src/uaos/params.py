@@ -11,6 +11,7 @@ all derived from the declaration. `low` and `high` bound the search of a tuner; 
 value outside them still makes sense when set by hand, `allowed` gives the wider interval.
 """
 
+import contextlib
 import dataclasses
 import math
 import numbers
@@ -19,12 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from uaos.checks import true_or_false
-from uaos.errors import InvalidParameter, UnknownName, shortened
+from uaos.checks import as_float, true_or_false
+from uaos.errors import LONGEST, InvalidParameter, UnknownName, shortened
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -351,8 +353,8 @@ class Categorical(Parameter):
             raise InvalidParameter(
                 "choices is empty; expected at least one value", name="choices", value=()
             )
-        for k, choice in enumerate(self.choices):
-            if any(_same(choice, other) for other in self.choices[:k]):
+        for k, choice in enumerate(self.choices if len(self._places) < len(self.choices) else ()):
+            if any(same_value(choice, other) for other in self.choices[:k]):
                 raise InvalidParameter(
                     f"choices has {shortened(choice)} twice; expected different values",
                     name="choices", value=choice,
@@ -361,17 +363,27 @@ class Categorical(Parameter):
 
     @property
     def range(self) -> str:  # noqa: D102
-        return "one of " + ", ".join(str(c) for c in self.choices)
+        choices = ", ".join(map(str, self.choices))
+        return f"one of {choices if len(choices) <= LONGEST else f'{choices[:LONGEST]}…'}"
 
     def check(self, value: object, name: str, owner: str = "") -> Any:  # noqa: D102
         return self.choices[self.index(value, name, owner)]
 
     def index(self, value: object, name: str, owner: str = "") -> int:
         """Return the position of a choice, or raise :class:`InvalidParameter`."""
+        with contextlib.suppress(LookupError, TypeError, ValueError):
+            return self._places[_hashed(value)]
         for k, choice in enumerate(self.choices):
-            if _same(value, choice):
+            if same_value(value, choice):
                 return k
         raise self.refusal(value, name, owner)
+
+    @cached_property
+    def _places(self) -> dict[tuple[bool, Any], int]:
+        """Positions of choices that can be looked up at once; none if any of them cannot."""
+        with contextlib.suppress(TypeError, ValueError):
+            return {_hashed(choice): k for k, choice in enumerate(self.choices)}
+        return {}
 
     @property
     def coordinate(self) -> Coordinate:
@@ -388,24 +400,30 @@ class Categorical(Parameter):
         return self.choices[min(max(round(number), 0), len(self.choices) - 1)]
 
 
-def _same(value: object, choice: object) -> bool:
+def same_value(value: object, choice: object) -> bool:
     """Return whether a value is a choice: True is not 1, and 1.0 is."""
     if value is choice:
         return True
-    booleans = isinstance(value, bool | np.bool_), isinstance(choice, bool | np.bool_)
     try:
-        return booleans[0] == booleans[1] and bool(value == choice)
+        return bool(_hashed(value) == _hashed(choice))
     except (TypeError, ValueError):  # arrays, for example
         return False
+
+
+def _hashed(value: object) -> tuple[bool, Any]:
+    """Return a value in a form in which equal values are the same."""
+    return isinstance(value, bool | np.bool_), value
 
 
 def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
     """Check the ends of a range, its scale and its step; set the ends that are accepted."""
     title = type(parameter).__name__
     low, high, step = parameter.low, parameter.high, parameter.step
-    ends = f"{title}({low!r}, {high!r})"
-    for name, value in (("low", low), ("high", high), *([("step", step)] if step else [])):
-        if not isinstance(value, kind) or isinstance(value, bool) or not math.isfinite(value):
+    ends = f"{title}({shortened(low, 40)}, {shortened(high, 40)})"
+    for name, value in (("low", low), ("high", high), ("step", step)):
+        if name == "step" and step is None:
+            continue
+        if not isinstance(value, kind) or not math.isfinite(as_float(value)):
             raise InvalidParameter(
                 f"{name} of {ends} is {shortened(value)}; expected {expected}",
                 name=name,
@@ -427,7 +445,9 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
         problem = "has a log scale, too; expected one of them" if parameter.log else (
             f"does not fit; expected more than 0 and at most {high - low:g}"
         )  # fmt: skip
-        raise InvalidParameter(f"step {step!r} of {ends} {problem}", name="step", value=step)
+        raise InvalidParameter(
+            f"step {shortened(step)} of {ends} {problem}", name="step", value=step
+        )
     for name, end in (("hard_low", low), ("hard_high", high)):
         given = getattr(parameter, name)
         if given is None or math.isnan(given):

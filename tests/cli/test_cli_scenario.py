@@ -85,3 +85,9 @@ def test_methods_are_replayed_on_recorded_runs() -> None:
         "best single operator",
         "best operator of each quarter",
     ]
+
+
+def test_a_seed_that_recorded_runs_cannot_have_is_refused() -> None:
+    done = run("scenario", "--recorded", "--methods", "uniform", "--seed", "-1")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: seed is -1; expected an integer >= 0")

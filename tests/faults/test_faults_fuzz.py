@@ -37,6 +37,11 @@ OTHERS = [
 ODD = [*(number for number, _ in NUMBERS), *OTHERS]
 
 
+def numbers(x: np.ndarray | dict) -> np.ndarray:
+    """Return a point as numbers; bounds that are a mapping have named variables."""
+    return np.array([*x.values()] if isinstance(x, dict) else x)
+
+
 @short_and_long(150, 5000)
 def test_odd_arguments_of_minimize(times: int, count) -> None:
     draw, refused = random.Random(1), 0
@@ -48,14 +53,14 @@ def test_odd_arguments_of_minimize(times: int, count) -> None:
         if budget is None or (type(budget) in (int, float) and budget > 10_000):
             given["budget"] = 60
         bounds = draw.choice(ODD) if draw.random() < 0.2 else [(-5, 5)] * 2
-        fun = draw.choice(ODD) if draw.random() < 0.1 else (lambda x: float(np.sum(x * x)))
+        fun = draw.choice(ODD) if draw.random() < 0.1 else (lambda x: np.sum(numbers(x) ** 2))
         try:
             result = uaos.minimize(fun, bounds, **given)
         except UaosError:
             refused += 1
         else:
             assert 0 < result.nfev <= int(given["budget"])
-            assert (np.abs(result.x) <= 5).all()
+            assert (np.abs(numbers(result.x)) <= 5).all()
     assert times / 2 < refused < times
     count("odd calls of minimize", times)
 

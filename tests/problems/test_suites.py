@@ -215,6 +215,13 @@ def test_a_file_without_a_suite_is_refused(text: str, name: str | None, tmp_path
         suite(path)
 
 
+def test_a_file_that_exits_is_refused(tmp_path: Path) -> None:
+    """Otherwise a command would end with the exit code of the file, and without a word."""
+    (tmp_path / "script.py").write_text("import sys\nsys.exit(0)\n")
+    with pytest.raises(InvalidFile, match="script.py, line 2: cannot be loaded"):
+        suite(tmp_path / "script.py")
+
+
 def test_names_that_mean_nothing_are_refused(file: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidFile):
         suite("none.py")

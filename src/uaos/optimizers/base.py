@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.arrays import BoolArray, FloatArray, IntArray
-from uaos.checks import evaluation_count, real_numbers, real_target, seeded_generator, true_or_false
+from uaos.checks import (
+    evaluation_count,
+    positive_integer,
+    real_numbers,
+    real_target,
+    seeded_generator,
+    true_or_false,
+)
 from uaos.errors import (
     InvalidFeedback,
     InvalidFile,
@@ -58,6 +65,9 @@ LARGEST = float(np.finfo(float).max) / 2
 
 #: Version of the file that :meth:`Optimizer.save` writes.
 FORMAT = 6
+
+# The most points that can be asked for at once.
+_MOST_OUT = 2**31
 
 
 class RunFinished(UaosError):
@@ -464,6 +474,7 @@ class Optimizer(ABC):
             If the budget is spent.
         """
         if n is not None:
+            n = min(positive_integer(n, "n"), _MOST_OUT)
             return self._several_out(n).ask_points(n)
         if self._asked is None:
             remaining = self.remaining

@@ -1,6 +1,6 @@
 """Points that are out: ask for any number at any time, and tell their values in any order."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -149,21 +149,24 @@ class Outstanding:
             excess = None if violations is None else np.atleast_1d(real_numbers(violations))
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(f"points and values must be real numbers: {error}") from None
-        if len(rows) != len(numbers) or (excess is not None and len(rows) != len(excess)):
-            raise InvalidFeedback(
-                f"there are {len(numbers)} values for {len(rows)} points; expected one for each. "
-                "Nothing was changed"
-            )
-        out = [self._numbers.get(x.tobytes()) for x in rows]
-        if not all(out):
-            row = next(k for k, waiting in enumerate(out) if not waiting)
-            raise InvalidFeedback(
-                f"points[{row}] is not out: it was told already, or ask(n) did not return it. "
-                "Nothing was changed"
-            )
-        for k, x in enumerate(rows):
+        for column in (numbers, *([] if excess is None else [excess])):
+            if column.shape != (len(rows),):
+                raise InvalidFeedback(
+                    f"there are values of shape {column.shape} for {len(rows)} points; expected "
+                    "one for each. Nothing was changed"
+                )
+        keys = [x.tobytes() for x in rows]
+        told: Counter[bytes] = Counter()
+        for row, key in enumerate(keys):
+            told[key] += 1
+            if told[key] > len(self._numbers.get(key, ())):
+                raise InvalidFeedback(
+                    f"points[{row}] is not out: it was told already, or ask(n) did not return it. "
+                    "Nothing was changed"
+                )
+        for k, key in enumerate(keys):
             violation = None if excess is None else float(excess[k])
-            self.tell(self._numbers[x.tobytes()].pop(0), float(numbers[k]), violation)
+            self.tell(self._numbers[key].pop(0), float(numbers[k]), violation)
 
     def _can_propose(self) -> bool:
         """Return whether the optimizer can propose another batch within its budget."""

@@ -19,8 +19,8 @@ class Activity:
     ----------
     alternatives : sequence, one entry per coordinate
         The alternatives under one of which the coordinate is active; none if it always is. An
-        alternative is a sequence of tests that all must hold: another coordinate, and the intervals
-        (low, high) that it must be in one of.
+        alternative is a sequence of tests that all must hold: an earlier coordinate, which must be
+        active too, and the intervals (low, high) that it must be in one of.
 
     Examples
     --------
@@ -49,7 +49,10 @@ class Activity:
         active = np.ones(points.shape, bool)
         for j, either in enumerate(self.alternatives):
             if either:
-                holds = [[_inside(points[:, k], parts) for k, parts in tests] for tests in either]
+                holds = [
+                    [active[:, k] & _inside(points[:, k], parts) for k, parts in tests]
+                    for tests in either
+                ]
                 active[:, j] = np.any([np.all(tests, axis=0) for tests in holds], axis=0)
         return active
 

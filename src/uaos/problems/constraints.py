@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, detached
+from uaos.arrays import FloatArray
+from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: How far a constraint with lb = ub may be off, relative to 1 or to |lb|: floating-point numbers
@@ -39,6 +40,16 @@ def _invalid_constraint(value: object) -> InvalidParameter:
     )
 
 
+def _numbers(values: object, what: str = "a constraint returned") -> FloatArray:
+    """Return a copy of what a user's function returned; refuse what is not real numbers."""
+    try:
+        return real_numbers(values)
+    except (TypeError, ValueError) as error:
+        raise InvalidFeedback(
+            f"{what} {shortened(values, 100)}; expected real numbers, but {error}"
+        ) from None
+
+
 class Constraint:
     """``lb <= fun(x) <= ub``, for one or several functions.
 
@@ -60,30 +71,31 @@ class Constraint:
             kind, self._fun = specification.get("type"), specification.get("fun")
             if kind not in ("eq", "ineq") or not callable(self._fun):
                 raise _invalid_constraint(specification)
-            self._args = tuple(specification.get("args", ()))
+            args = specification.get("args", ())
+            if not isinstance(args, tuple | list):
+                raise _invalid_constraint(specification)
+            self._args = tuple(args)
             ub = 0.0 if kind == "eq" else np.inf
         elif hasattr(specification, "lb") and hasattr(specification, "ub"):
             lb, ub = specification.lb, specification.ub
             if hasattr(specification, "A"):
-                matrix = (
-                    specification.A.toarray()
-                    if hasattr(specification.A, "toarray")
-                    else specification.A
-                )
-                self._matrix = np.atleast_2d(np.asarray(matrix, dtype=float))
+                matrix = specification.A
+                dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+                self._matrix = np.atleast_2d(_numbers(dense, "the matrix of a constraint is"))
             elif hasattr(specification, "fun"):
                 self._fun = specification.fun
+                if not callable(self._fun):
+                    raise _invalid_constraint(specification)
         else:
             raise _invalid_constraint(specification)
         try:
-            self._low = np.atleast_1d(np.asarray(lb, dtype=float))
-            self._high = np.atleast_1d(np.asarray(ub, dtype=float))
-            wrong = bool((self._low > self._high).any() or np.isnan(self._low + self._high).any())
+            self._low, self._high = (np.atleast_1d(real_numbers(wall)) for wall in (lb, ub))
+            wrong = not (self._low <= self._high).all()  # nor any NaN
         except (TypeError, ValueError):
             wrong = True
         if wrong:
             raise InvalidParameter(
-                f"(lb, ub) of a constraint is {(lb, ub)}; expected numbers lb <= ub",
+                f"(lb, ub) of a constraint is {shortened((lb, ub))}; expected numbers lb <= ub",
                 name="(lb, ub) of constraints", value=(lb, ub),
             )  # fmt: skip
 
@@ -99,12 +111,16 @@ class Constraint:
         elif self._fun is None:
             values = X
         elif vectorized:
-            values = np.asarray(self._at(X.copy(), len(X)), dtype=float)
+            values = _numbers(self._at(X.copy(), len(X)))
             values = values[:, None] if values.ndim == 1 else values
         else:  # a copy, which the user's function may write to
-            values = np.asarray(
-                [np.atleast_1d(detached(self._at(x))) for x in X.copy()], dtype=float
-            )
+            rows = [np.atleast_1d(_numbers(self._at(x))) for x in X.copy()]
+            if len({row.shape for row in rows}) > 1:
+                raise InvalidFeedback(
+                    "a constraint returned different numbers of values; expected the same number "
+                    "at each point"
+                )
+            values = np.array(rows)
         sizes = ((1,), values.shape[1:])
         fits = self._low.shape in sizes and self._high.shape in sizes
         if values.ndim != 2 or len(values) != len(X) or not fits:
@@ -126,8 +142,10 @@ class Constraint:
 
     def excess(self, values: FloatArray) -> FloatArray:
         """Return by how much values (n, M) are outside lb and ub; inf for NaN."""
-        excess = np.maximum(self._low - values, 0.0) + np.maximum(values - self._high, 0.0)
-        return np.where(np.isnan(values), np.inf, excess)
+        with np.errstate(invalid="ignore"):  # an infinite value at an infinite bound
+            below = np.where(values < self._low, self._low - values, 0.0)
+            above = np.where(values > self._high, values - self._high, 0.0)
+        return np.where(np.isnan(values), np.inf, below + above)
 
     def __call__(self, X: FloatArray, vectorized: bool) -> FloatArray:
         """Return by how much each point violates each function, (n, M) for points (n, D)."""
@@ -138,15 +156,16 @@ class Constraint:
         low, high = (np.broadcast_to(wall, values.shape[1:]) for wall in (self._low, self._high))
         equal = low == high
         above, below = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
-        inequalities = np.hstack([(low - values)[:, above], (values - high)[:, below]])
-        return inequalities, (values - low)[:, equal]
+        inequalities = [low[above] - values[:, above], values[:, below] - high[below]]
+        return np.hstack(inequalities), values[:, equal] - low[equal]
 
     def margins(self, x: FloatArray, vectorized: bool) -> FloatArray:
         """Return how far inside its finite bounds each function is; negative if outside."""
         values = self.values(x[None], vectorized)[0]
         M = len(values)
         allowed = self.tolerance(M)
-        inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
+        with np.errstate(invalid="ignore"):  # an infinite value at an infinite bound
+            inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
         finite = np.isfinite([np.broadcast_to(wall, (M,)) for wall in (self._low, self._high)])
         margins: FloatArray = inside[finite.ravel()]
         return margins

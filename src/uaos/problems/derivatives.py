@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, detached
+from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: A gradient: a function of a point, or True if the objective returns (value, gradient).
@@ -82,7 +82,7 @@ def checked_gradients(returned: object, n: int, dimension: int) -> FloatArray:
         If they are not n times D real numbers.
     """
     try:
-        gradients = np.array(returned, dtype=float)
+        gradients = real_numbers(returned)
     except (TypeError, ValueError) as error:
         raise InvalidFeedback(f"jac must return real numbers: {error}") from None
     if gradients.size != n * dimension:

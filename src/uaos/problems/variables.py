@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
+from uaos.checks import LONGEST_NAME, is_printable_name
 from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
-from uaos.params import Categorical, Integer, Real, Value, decimals_of
+from uaos.params import Categorical, Integer, Real, Value, decimals_of, same_value
 from uaos.problems.activity import Activity, Test
 
 #: A candidate: the values of the variables that are active.
@@ -48,7 +49,9 @@ class Condition:
 
     def holds(self, values: Values) -> bool:
         """Return whether the condition holds."""
-        own = self.name in values and values[self.name] in self.values
+        own = self.name in values and any(
+            same_value(values[self.name], value) for value in self.values
+        )
         return own and all(condition.holds(values) for condition in self.also)
 
     @property
@@ -535,11 +538,11 @@ def _alternatives(
         parts: list[list[tuple[Test, ...]]] = []
         for single in (condition, *condition.also):
             parent = space[single.name]
-            own: tuple[Test, ...] = ()
-            if not parent.fixed:
+            if parent.fixed:  # has no coordinate: its own conditions instead
+                parts.append(earlier[parent.name] or [()])
+            else:
                 intervals = tuple(_interval(parent.domain, value) for value in single.values)
-                own = ((coordinates[parent.name], intervals),)
-            parts.append([own + tests for tests in earlier[parent.name] or [()]])
+                parts.append([((coordinates[parent.name], intervals),)])
         for combination in product(*parts):
             tests = tuple(test for part in combination for test in part)
             if not tests:
@@ -597,10 +600,11 @@ def _cycle(waiting: Mapping[str, Variable]) -> tuple[str, ...]:
 
 
 def _checked_name(name: object) -> str:
-    if isinstance(name, str) and name.strip() and name.isprintable():
-        return name
+    if is_printable_name(name):
+        return str(name)
     raise InvalidParameter(
-        f"a variable is called {shortened(name)}; expected a string of printable characters",
+        f"a variable is called {shortened(name)}; expected a string of 1 to {LONGEST_NAME} "
+        "printable characters",
         name="space", value=name,
     )  # fmt: skip
 
@@ -665,7 +669,7 @@ def _condition(
         )  # fmt: skip
     several = isinstance(wanted, list | tuple | set | frozenset | range)
     if several and isinstance(domain, Categorical):
-        several = not any(wanted is c or wanted == c for c in domain.choices)
+        several = not any(same_value(wanted, c) for c in domain.choices)
     values = list(wanted) if several else [wanted]  # type: ignore[call-overload]
     if not values:
         raise InvalidParameter(
@@ -681,7 +685,7 @@ def _in_range(name: str, other: str, value: object, domain: Real | Integer | Cat
         return domain.check(value, other)
     except InvalidParameter:
         raise InvalidParameter(
-            f"the condition of {name} never holds: {other} is {value!r} there; expected "
+            f"the condition of {name} never holds: {other} is {shortened(value)} there; expected "
             f"{domain.range}",
             name="when", value=value,
         ) from None  # fmt: skip

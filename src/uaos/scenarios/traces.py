@@ -23,6 +23,7 @@ from zlib import crc32
 import numpy as np
 
 from uaos.arrays import FloatArray
+from uaos.checks import integer_seed
 from uaos.errors import InvalidParameter, shortened
 from uaos.selection.method import Method
 
@@ -102,7 +103,7 @@ class OutcomeTrace:
         True
         """
         T, N, K = self.offspring.shape
-        rng = np.random.default_rng([seed, crc32(self.name.encode())])
+        rng = np.random.default_rng([integer_seed(seed), crc32(self.name.encode())])
         selector = method.selector(K, seed=rng, budget=T * N)
         rows = np.arange(N)
         merits, total = self.merits, 0.0
