@@ -3,6 +3,7 @@
     python benchmarks/noise.py coco noisy.csv --dim 5 --budget 1000 --instances 6-10
     python benchmarks/noise.py detect --dim 5 --budget 1000 --instances 6-10
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
+    python benchmarks/noise.py outside outside.csv --seeds 2 --budget 200
     python benchmarks/noise.py calibrate --runs 1000 --budgets 300
     python benchmarks/noise.py credit --repetitions 100
     python benchmarks/noise.py rewards --instances 1-5
@@ -11,7 +12,8 @@
 what counts is the value without noise of the best point evaluated, as a share of the 51 targets
 10², 10^1.8, …, 10^-8. `detect` counts the evaluations of noiseless BBOB functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
-that libraries return on noisy versions of functions by their true values. `calibrate` counts how
+that libraries return on noisy versions of functions by their true values, `outside` on the
+problems of `noise_problems.py`. `calibrate` counts how
 often the true value is within two standard errors of the estimate. `credit` compares rewards in
 scenarios with and without noise, `rewards` in differential evolution on functions of COCO.
 """
@@ -27,10 +29,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import uaos
+
+if TYPE_CHECKING:
+    from noise_problems import NoisyProblem
 
 TARGETS = 10.0 ** np.linspace(2, -8, 51)
 COLUMNS = ("dimension", "budget", "function", "instance", "share")
@@ -152,6 +158,7 @@ class Noisy:
         values = [self.value(x) for x in self.rng.uniform(-5, 5, (200, dimension))]
         self.deviation = deviation * float(np.subtract(*np.percentile(values, [75, 25])))
         self.dimension, self.evaluations = dimension, 0
+        self.bounds = [(-5.0, 5.0)] * dimension
 
     def value(self, x: Iterable[float]) -> float:
         """Return the value without noise."""
@@ -188,38 +195,43 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], float]] = {
     "rastrigin": _rastrigin, "absolute": _absolute, "steps": _steps,
 }  # fmt: skip
 
-Solver = Callable[[Noisy, int, int], Iterable[float]]
+Solver = Callable[["Noisy | NoisyProblem", int, int], Iterable[float]]
 
 
-def _uaos(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
-    return uaos.minimize(fun, [(-5, 5)] * fun.dimension, budget=budget, seed=seed).x
+def _uaos(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
+    return uaos.minimize(fun, fun.bounds, budget=budget, seed=seed).x
 
 
-def _uaos_false(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
-    box = [(-5, 5)] * fun.dimension
-    return uaos.minimize(fun, box, budget=budget, seed=seed, noise=False).x
+def _uaos_false(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
+    return uaos.minimize(fun, fun.bounds, budget=budget, seed=seed, noise=False).x
 
 
-def _pycma(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+def _pycma(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
     import cma
 
-    options = {"bounds": [-5, 5], "seed": seed + 1, "verbose": -9, "maxfevals": budget,
+    low, high = np.array(fun.bounds).T
+
+    def scaled(u: np.ndarray) -> float:
+        return fun(low + np.asarray(u) * (high - low))
+
+    options = {"bounds": [0, 1], "seed": seed + 1, "verbose": -9, "maxfevals": budget,
                "tolstagnation": 0, "tolfun": 0, "tolflatfitness": 10**9}  # fmt: skip
-    strategy = cma.CMAEvolutionStrategy(fun.dimension * [0.0], 2.0, options)
+    strategy = cma.CMAEvolutionStrategy(fun.dimension * [0.5], 0.2, options)
     handler = cma.NoiseHandler(fun.dimension)
     while not strategy.stop() and fun.evaluations < budget:
-        X, values = strategy.ask_and_eval(fun, evaluations=handler.evaluations)
+        X, values = strategy.ask_and_eval(scaled, evaluations=handler.evaluations)
         strategy.tell(X, values)
-        strategy.sigma *= handler(X, values, fun, strategy.ask)
+        strategy.sigma *= handler(X, values, scaled, strategy.ask)
         strategy.countevals += handler.evaluations_just_done
-    return strategy.result.xfavorite
+    return low + np.clip(strategy.result.xfavorite, 0, 1) * (high - low)
 
 
 def _nevergrad(name: str) -> Solver:
-    def solve(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+    def solve(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
         import nevergrad
 
-        space = nevergrad.p.Array(shape=(fun.dimension,)).set_bounds(-5, 5)
+        low, high = np.array(fun.bounds).T
+        space = nevergrad.p.Array(init=(low + high) / 2, lower=low, upper=high)
         space.random_state.seed(seed)
         space.function.deterministic = False
         optimizer = nevergrad.optimizers.registry[name](space, budget=budget)
@@ -228,32 +240,35 @@ def _nevergrad(name: str) -> Solver:
     return solve
 
 
-def _optuna(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+def _optuna(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-    names = [f"x{i}" for i in range(fun.dimension)]
+    names = {f"x{i}": bounds for i, bounds in enumerate(fun.bounds)}
     study.optimize(
-        lambda trial: fun([trial.suggest_float(name, -5, 5) for name in names]), n_trials=budget
+        lambda trial: fun([trial.suggest_float(name, *box) for name, box in names.items()]),
+        n_trials=budget,
     )
     return [study.best_params[name] for name in names]
 
 
-def _scipy(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+def _scipy(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
     from scipy.optimize import differential_evolution
 
-    D = fun.dimension
+    # The population is 15·D, and smaller where the budget allows less than five generations.
+    size = min(15, max(1, budget // (5 * fun.dimension)))
+    generations = max(1, budget // (size * fun.dimension) - 1)
     return differential_evolution(
-        fun, [(-5, 5)] * D, rng=seed, tol=0, polish=False, maxiter=max(1, budget // (15 * D) - 1)
+        fun, fun.bounds, rng=seed, tol=0, polish=False, maxiter=generations, popsize=size
     ).x
 
 
-def _nelder_mead(fun: Noisy, budget: int, seed: int) -> Iterable[float]:
+def _nelder_mead(fun: "Noisy | NoisyProblem", budget: int, seed: int) -> Iterable[float]:
     from scipy.optimize import minimize
 
     return minimize(
-        fun, np.zeros(fun.dimension), method="Nelder-Mead", bounds=[(-5, 5)] * fun.dimension,
+        fun, np.mean(fun.bounds, axis=1), method="Nelder-Mead", bounds=fun.bounds,
         options={"maxfev": budget},
     ).x  # fmt: skip
 
@@ -290,6 +305,31 @@ def run_beside(arguments: argparse.Namespace) -> None:
                         writer.writerow(row)
             file.flush()
             print(solver, f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
+
+
+def run_outside(arguments: argparse.Namespace) -> None:
+    """Run libraries on problems from outside, and append the true value of what each returns."""
+    from noise_problems import outside
+
+    new = not Path(arguments.out).exists()
+    with open(arguments.out, "a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(["solver", "problem", "dimension", "budget", "seed", "value", "nfev"])
+        for solver in arguments.solvers or SOLVERS:
+            started = time.process_time()
+            for seed in range(arguments.first, arguments.first + arguments.seeds):
+                for problem in outside(seed)[slice(*arguments.part)]:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        x = SOLVERS[solver](problem, arguments.budget, seed)
+                        value = problem.value(list(x))
+                    writer.writerow(
+                        [solver, problem.name, problem.dimension, arguments.budget, seed, value,
+                         problem.evaluations]
+                    )  # fmt: skip
+                    file.flush()
+            print(solver, f"{time.process_time() - started:.0f} s", file=sys.stderr)
 
 
 # Calibration
@@ -411,6 +451,13 @@ def main() -> None:
     beside.add_argument("--first", type=int, default=100)
     beside.add_argument("--seeds", type=int, default=5)
     beside.add_argument("--solvers", nargs="*")
+    outside = command("outside", run_outside)
+    outside.add_argument("out")
+    outside.add_argument("--budget", type=int, default=200)
+    outside.add_argument("--first", type=int, default=100)
+    outside.add_argument("--seeds", type=int, default=2)
+    outside.add_argument("--part", type=int, nargs=2, default=[None, None])
+    outside.add_argument("--solvers", nargs="*")
     calibrate = command("calibrate", run_calibrate)
     calibrate.add_argument("--runs", type=int, default=1000)
     calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])

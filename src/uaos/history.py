@@ -162,6 +162,13 @@ class History:
         if len(self._pending) == _MOST_PENDING:
             self._enter()
 
+    def add_operators(self, names: Sequence[str]) -> None:
+        """Add operators that come in later; they have no share of the rows so far."""
+        self._enter()
+        self.operators += tuple(names)
+        for name in ("counts", "probabilities"):
+            self._data[name] = np.pad(self._data[name], ((0, 0), (0, len(names))))
+
     def note_estimate(self, evaluations: int, mean: float, error: float) -> None:
         """Add an estimate of the best value of a noisy function."""
         self.estimates = np.vstack([self.estimates, [evaluations, mean, error]])

@@ -88,6 +88,11 @@ class Ending:
         mean = f"fun is the mean of {count(evaluations, 'evaluation')} at x"
         return Ending(self.status, f"{self.message}; the function is noisy: {mean}")
 
+    def with_outliers(self) -> "Ending":
+        """Return the ending of a run on a function some of whose values are off."""
+        why = "some values of the function are off: fun was found twice at x"
+        return Ending(self.status, f"{self.message}; {why}")
+
     @classmethod
     def unfinished(cls) -> "Ending":
         """Return the ending of a run that is not finished."""

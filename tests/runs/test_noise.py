@@ -393,3 +393,31 @@ def test_a_recommended_point_whose_new_evaluations_all_fail_is_not_the_result():
     result = uaos.minimize(fails_later, [(-5, 5)] * 2, method="mix", budget=60, seed=1, noise=True)
     assert np.isfinite(result.fun)
     assert result.fun == pytest.approx(float(result.x @ result.x))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"integrality": [True, False, False]},
+        {"constraints": {"type": "ineq", "fun": lambda x: x[1] - 1.5}},
+    ],
+)
+def test_members_come_in_later(more):
+    """A short run starts with members that are of no use under noise; others join its history."""
+    result = uaos.minimize(Noisy(deviation=2.0), BOX, budget=280, seed=1, **more)
+    assert result.nfev == 280
+    assert result.fun_std > 0
+    assert "CMA-ES" in result.history.operators
+    assert result.history.counts.sum() == result.history.evaluations[-1]
+    assert result.history.counts[:, result.history.operators.index("CMA-ES")].sum() > 0
+
+
+def test_legend_is_above_the_band():
+    """The legend of a noisy run covers nothing that is drawn."""
+    pytest.importorskip("matplotlib")
+    figure = uaos.minimize(Noisy(), BOX, budget=600, seed=1).plot()
+    axes = figure.axes[1]
+    figure.draw_without_rendering()
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()][0] == "± 2 standard errors"
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1

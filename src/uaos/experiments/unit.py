@@ -244,6 +244,8 @@ class _NoisyWatch(_Watch):
         super().told(optimizer)
         best = self._meter.best_known()
         candidates = optimizer.candidates if best is None else best.x[None]
+        if self._meter.confirmation is not None and optimizer.best_x is not None:
+            candidates = optimizer.best_x[None]
         if optimizer.best_violation == 0 and len(candidates):
             self._judge(self._problem.space.full(candidates[0]))
 

@@ -64,7 +64,7 @@ STRONG_NOISE = 0.1
 LARGEST = float(np.finfo(float).max) / 2
 
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 6
+FORMAT = 7
 
 # The most points that can be asked for at once.
 _MOST_OUT = 2**31
@@ -143,6 +143,8 @@ class Optimizer(ABC):
     repeats, reserved : int
         Evaluations of points that had been evaluated before, and those set aside for it at the end
         of the run; the search does not get them.
+    cost : float
+        Evaluations per point; more than 1 where each value is confirmed by another one.
     recalled : int
         Evaluations whose values were known before; they do not count against the budget.
 
@@ -260,6 +262,7 @@ class Optimizer(ABC):
         self.repeats = 0
         self.recalled = 0
         self.reserved = 0
+        self.cost = 1.0
         self._asked: FloatArray | None = None
         self.points_out = 0  # points of batches that were set aside
         self._outstanding: Outstanding | None = None
@@ -432,6 +435,13 @@ class Optimizer(ABC):
         """
         self.noise, self.noisy = level, self.noisy or level > STRONG_NOISE * spread
 
+    def start_over(self, x: FloatArray, value: float) -> None:
+        """Forget all values so far, some of which are wrong, except that of a point.
+
+        Optimizers that can do so list "outliers" in `handles`.
+        """
+        raise NotImplementedError
+
     def start_near(self, points: FloatArray) -> None:
         """Take in the latest points of the search that this one is to go on with, (n, D)."""
         return
@@ -499,8 +509,11 @@ class Optimizer(ABC):
 
     @property
     def remaining(self) -> int | None:
-        """Evaluations that the budget leaves to the search; None without a budget."""
-        return None if self.budget is None else self.budget - self.nfev - self.reserved
+        """Points that the budget leaves to the search; None without a budget."""
+        if self.budget is None:
+            return None
+        left = self.budget - self.nfev - self.reserved
+        return left if self.cost == 1 else int(left / self.cost)
 
     @property
     def nfev(self) -> int:
@@ -833,7 +846,7 @@ class Optimizer(ABC):
     _BASE_STATE: ClassVar = (
         "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation",
         "settled", "tol", "atol", "noise", "noisy", "estimate", "repeats", "reserved", "recalled",
-        "_asked", "_constrained", "_single_values", "_single_told",
+        "cost", "_asked", "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> State:

@@ -6,21 +6,25 @@ on average, an estimate of its value and the standard error of this estimate.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
+from uaos.runs.outliers import LEAST_COST, ROUNDING, Confirmation, Evaluate, agree, agreed_value
 from uaos.statefile import SavedState, State
 
-#: The largest share of the evaluations for detection, and the most repeats of its first check.
-DETECTION, FIRST_REPEATS = 0.01, 5
-#: Repeats of each later check for noise.
-LATER_REPEATS = 2
-#: Values of one point that differ by less than this share are equal up to rounding.
-ROUNDING = 1e-12
+#: The largest share of the evaluations for detection; a shorter run is not checked.
+DETECTION, SHORTEST = 0.01, 200
+#: A best point is checked, too, when it has stood for this share of the evaluations, and for this
+#: many per dimension: lucky points stand for long.
+STANDING, LEAST_STANDING = 0.25, 3
+#: The most of the latest values that may equal one that values of a point agree on.
+COMMON = 2
+#: Repeats that measure noise once a value differs, and the fewest of each candidate later on.
+FIRST_REPEATS, LATER_REPEATS = 5, 2
 #: The most and the fewest latest values for the interquartile range.
 RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
@@ -36,11 +40,8 @@ FOLLOWING, MOST_REPEATS = 0.005, 10
 LATEST = 10
 #: The number of values that an estimate needs to reach a target.
 RELIABLE = 4
-#: The most candidates kept for the end.
-MOST_CANDIDATES = 3
-
-#: Evaluates points, and returns NaN where one is infeasible.
-Evaluate = Callable[[FloatArray], FloatArray]
+#: The most candidates kept for the end, and the most that are confirmed where there are outliers.
+MOST_CANDIDATES, MOST_CONFIRMED = 3, 6
 
 
 class PointEstimate:
@@ -149,10 +150,15 @@ def typical_deviation(estimates: Sequence[PointEstimate]) -> float:
 class NoiseMeter:
     """Meter that evaluates points again, to detect noise and find the point best on average.
 
-    Detection: the best of the first points is evaluated again up to five times, then the best point
-    so far twice whenever the evaluations have doubled. All of this takes at most 1 % of the
-    evaluations. The optimizer is told the deviation of the values at that point and the
-    interquartile range of the latest values of the search (:meth:`uaos.Optimizer.expect_noise`).
+    Detection: the best of the first points is evaluated again, and the best point so far whenever
+    the evaluations have doubled or it has stood for a quarter of them. All of this takes at most
+    1 % of the evaluations. If the values differ, the point is evaluated four more times, and the
+    optimizer is told the deviation of the values and the interquartile range of the latest values
+    of the search (:meth:`uaos.Optimizer.expect_noise`).
+
+    If some of these values agree, and no others of the search do, the function is exact but for
+    outliers. The search then starts over, and each of its values is confirmed
+    (:class:`uaos.runs.outliers.Confirmation`).
 
     While the deviation is small against this range, both are followed: noise often fades towards
     the optimum, and where it does not, it soon hides the differences. The best point is evaluated
@@ -175,6 +181,8 @@ class NoiseMeter:
         Whether noise was noticed, or is expected and was measured.
     level : float
         The deviation s; 0 as long as no noise was seen.
+    confirmation : Confirmation or None
+        What confirms values, if the function has outliers.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
@@ -182,8 +190,11 @@ class NoiseMeter:
         self.level = 0.0
         self.detected = False
         self.candidates: list[PointEstimate] = []
+        self.confirmation: Confirmation | None = None
+        self.trusted = True  # whether outliers may be the only noise
         self._recent: FloatArray = np.zeros(0)
         self._next = 0.0  # evaluations at which points are evaluated again
+        self._standing = (math.inf, 0.0)  # the best value, and the evaluations since
         self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
 
     def observe(self, values: FloatArray) -> None:
@@ -196,11 +207,13 @@ class NoiseMeter:
         known = optimizer.best_x is not None and optimizer.best_violation == 0
         if not known or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
             return
-        if optimizer.evaluations >= self._next:
-            if self.detected:
-                self._follow(optimizer, evaluate)
-            else:
-                self._detect(optimizer, evaluate)
+        if self.confirmation is not None:
+            if self.confirmation.fails:
+                self._stop_confirming(optimizer, evaluate)
+        elif self.detected and optimizer.evaluations >= self._next:
+            self._follow(optimizer, evaluate)
+        elif not self.detected and (optimizer.evaluations >= self._next or self._stands(optimizer)):
+            self._detect(optimizer, evaluate)
         elif self.detected and not optimizer.noisy and self._has_fallen(optimizer.evaluations):
             self._measure(optimizer, FALL_REPEATS, evaluate)
 
@@ -221,28 +234,42 @@ class NoiseMeter:
             estimate = PointEstimate(optimizer.best_x)
             estimate.include([optimizer.best_fitness])
             self._spend(optimizer, [estimate], repeats, evaluate)
-            self._judge(optimizer, estimate.deviation, abs(estimate.mean))
+            if not self.detected and estimate.deviation > ROUNDING * abs(estimate.mean):
+                self._spend(optimizer, [estimate], FIRST_REPEATS - repeats, evaluate)
+            if self._has_outliers(optimizer, estimate.latest):
+                self._start_confirming(optimizer, evaluate)
+            else:
+                self._judge(optimizer, estimate.deviation, abs(estimate.mean))
 
     # Detection
 
+    def _stands(self, optimizer: Optimizer) -> bool:
+        """Return whether the best point has stood for long, and was not evaluated again."""
+        value, since = self._standing
+        n = optimizer.evaluations
+        if value != optimizer.best_fitness:
+            self._standing = optimizer.best_fitness, n
+            return False
+        return n - since >= max(STANDING * n, LEAST_STANDING * optimizer.dimension)
+
     def _detect(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
         """Evaluate the best point again, and set evaluations aside if the values differ."""
-        repeats = self._detection_repeats(optimizer)
-        if repeats > 0:
-            self._measure(optimizer, repeats, evaluate)
-        self._next = max(2 * optimizer.evaluations, (optimizer.repeats + LATER_REPEATS) / DETECTION)
+        if self.expected:
+            self._measure(optimizer, FIRST_REPEATS, evaluate)
+        elif self._may_check(optimizer):
+            self._measure(optimizer, 1, evaluate)
+        self._next = 2 * optimizer.evaluations
+        self._standing = optimizer.best_fitness, math.inf  # checked
         if self.detected:
             self._next = optimizer.evaluations + LEAST_GROWTH
             if optimizer.remaining is not None:
                 optimizer.reserved += min(_reserve(optimizer), optimizer.remaining // 2)
 
-    def _detection_repeats(self, optimizer: Optimizer) -> int:
-        """Return the number of repeats: fewer in a short run, unless noise is expected."""
-        if optimizer.repeats > 0:
-            return LATER_REPEATS
-        if self.expected or optimizer.budget is None:
-            return FIRST_REPEATS
-        return min(FIRST_REPEATS, int(DETECTION * optimizer.budget / 2))
+    def _may_check(self, optimizer: Optimizer) -> bool:
+        """Return whether another check keeps detection below its share of the evaluations."""
+        if optimizer.budget is None:
+            return optimizer.repeats <= DETECTION * optimizer.evaluations
+        return optimizer.budget >= SHORTEST and optimizer.repeats < DETECTION * optimizer.budget
 
     def _judge(self, optimizer: Optimizer, deviation: float, size: float) -> None:
         """Tell the optimizer of noise, given the deviation and the size of values at a point."""
@@ -252,6 +279,63 @@ class NoiseMeter:
         if self.detected:
             self._measured = (optimizer.evaluations, self.spread)
             optimizer.expect_noise(self.level, self.spread)
+
+    # Outliers
+
+    def _has_outliers(self, optimizer: Optimizer, values: Sequence[float]) -> bool:
+        """Return whether some values of a point agree and others do not.
+
+        Where other points have the same value, noise may take few values, such as those of a game
+        that is won or lost, and values agree by chance.
+        """
+        if self.detected or not self.trusted or "outliers" not in optimizer.handles:
+            return False
+        agreed = agreed_value(np.array(values))
+        if not math.isfinite(agreed) or agree(np.array(values), agreed).all():
+            return False
+        return int(agree(self._recent, agreed).sum()) <= COMMON
+
+    def _start_confirming(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Confirm all values from here on, and start over with the best of the candidates."""
+        self.confirmation = Confirmation()
+        points = optimizer.candidates[: int(min(_left(optimizer), MOST_CONFIRMED))]
+        first = evaluate(points)
+        optimizer.repeats += len(points)
+        values = self._confirm(optimizer, points, first, _left(optimizer), evaluate)
+        best = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
+        optimizer.cost = LEAST_COST  # members must be able to take all points there may be
+        optimizer.start_over(points[best], float(values[best]))
+
+    def confirm(
+        self, optimizer: Optimizer, points: FloatArray, values: FloatArray, evaluate: Evaluate
+    ) -> FloatArray:
+        """Return confirmed values of a batch if the function has outliers, else the values."""
+        if self.confirmation is None:
+            return values
+        return self._confirm(optimizer, points, values, _left(optimizer) - len(points), evaluate)
+
+    def _confirm(
+        self,
+        optimizer: Optimizer,
+        points: FloatArray,
+        values: FloatArray,
+        allowed: float,
+        evaluate: Evaluate,
+    ) -> FloatArray:
+        assert self.confirmation is not None
+        before = self.confirmation.evaluations
+        confirmed = self.confirmation(points, values, allowed, evaluate)
+        optimizer.repeats += self.confirmation.evaluations - before - len(points)
+        optimizer.cost = self.confirmation.cost
+        return confirmed
+
+    def _stop_confirming(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Take the noise for what it is after all."""
+        self.confirmation, self.trusted, optimizer.cost = None, False, 1.0
+        self.expected = True
+        if optimizer.best_x is not None:
+            optimizer.start_over(optimizer.best_x, optimizer.best_fitness)
+        self._detect(optimizer, evaluate)
 
     # Candidates
 
@@ -350,18 +434,26 @@ class NoiseMeter:
     def state(self) -> State:
         """Return everything that changes during the run."""
         return {
-            "level": self.level, "detected": self.detected,
+            "expected": self.expected, "level": self.level, "detected": self.detected,
             "candidates": [estimate.state() for estimate in self.candidates],
-            "recent": self._recent, "next": self._next, "measured": list(self._measured),
+            "confirmation": None if self.confirmation is None else self.confirmation.state(),
+            "trusted": self.trusted, "recent": self._recent, "next": self._next,
+            "measured": list(self._measured), "standing": list(self._standing),
         }  # fmt: skip
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` returned."""
+        self.expected = state["expected"]
         self.level, self.detected = state["level"], state["detected"]
         self.candidates = [PointEstimate.from_state(saved) for saved in state["candidates"]]
+        saved = state["confirmation"]
+        self.confirmation = None if saved is None else Confirmation.from_state(saved)
+        self.trusted = state["trusted"]
         self._recent, self._next = np.array(state["recent"]), state["next"]
         evaluations, spread = state["measured"]
         self._measured = (evaluations, spread)
+        value, since = state["standing"]
+        self._standing = (value, since)
 
 
 def _evaluate(
@@ -378,6 +470,11 @@ def _reserve(optimizer: Optimizer) -> int:
     """Return the number of evaluations for the end of a run."""
     share = int(RESERVE * (optimizer.budget or optimizer.evaluations))
     return min(max(share, LEAST_RESERVE), MOST_RESERVE)
+
+
+def _left(optimizer: Optimizer) -> float:
+    """Return the number of evaluations that the budget leaves."""
+    return math.inf if optimizer.budget is None else optimizer.budget - optimizer.nfev
 
 
 def noise_meter(noise: object) -> NoiseMeter | None:

@@ -146,7 +146,12 @@ def descent(axes: Any, history: "History", f_opt: float | None, along: str) -> N
         again = np.flatnonzero(np.diff(history.restarts, prepend=0))
     for k, g in enumerate(at[again]):
         axes.axvline(g, color="0.6", linewidth=0.8, linestyle=":", label="" if k else "restart")
-    if len(again) or len(history.estimates):
+    if len(history.estimates):  # above the axes, as a band leaves no room inside
+        axes.legend(
+            frameon=False, fontsize=9, loc="lower right", bbox_to_anchor=(1, 1), ncols=4,
+            borderaxespad=0,
+        )  # fmt: skip
+    elif len(again):
         axes.legend(frameon=False, fontsize=9)
 
 

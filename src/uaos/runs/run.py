@@ -112,6 +112,9 @@ class Run:
         while not self._stops():
             points = self.optimizer.ask()
             values, violations, details = self._evaluate(points)
+            if self.noise is not None:
+                self.noise.trusted &= violations is None and details is None
+                values = self.noise.confirm(self.optimizer, points, values, self._again)
             self.optimizer.tell(values, violations, details)
             self._batches += 1
             if self.noise is not None:
@@ -181,6 +184,8 @@ class Run:
             result = self.optimizer.result
             if self.noise is not None and self.noise.detected:
                 result = self._recommended(result, self.noise)
+            elif self.noise is not None and self.noise.confirmation is not None:
+                self.ending = self.ending and self.ending.with_outliers()
             elif polish is not None and result.x is not None:
                 result = self._polished(result, polish)
         except KeyboardInterrupt as interrupt:
@@ -215,6 +220,8 @@ class Run:
         result = self.optimizer.result
         if self._pending is None or not isinstance(interrupt, EvaluationInterrupted):
             return result
+        if self.noise is not None and self.noise.confirmation is not None:
+            return result  # values are not confirmed
         result = dataclasses.replace(result, nfev=result.nfev + len(interrupt.ready))
         finite = [(value, row) for row, value in interrupt.ready if np.isfinite(value)]
         if finite and not min(finite)[0] >= result.fun:  # which may be NaN

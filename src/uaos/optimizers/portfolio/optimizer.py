@@ -163,10 +163,12 @@ class Portfolio(Optimizer):
     """
 
     name: ClassVar[str] = "portfolio"
-    handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
+    handles: ClassVar[tuple[str, ...]] = (
+        "constraints", "integrality", "categories", "noise", "outliers",
+    )  # fmt: skip
     state_names: ClassVar[tuple[str, ...]] = (
-        "_by_table", "_chosen", "_worst", "_first_values", "_last_gain", "_reference", "_finishing",
-        "_finished", "_latest",
+        "_by_table", "_horizon", "_chosen", "_worst", "_first_values", "_last_gain", "_reference",
+        "_finishing", "_finished", "_latest",
     )  # fmt: skip
 
     batch_names: ClassVar[tuple[str, ...]] = ("_chosen",)
@@ -186,6 +188,7 @@ class Portfolio(Optimizer):
             )
         chosen = PortfolioSettings.of(settings).changed(changes)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
+        self._horizon = self.budget  # the number of points that the members plan with
         members = chosen.chosen or self._default_members(chosen.noisy)
         return dataclasses.replace(chosen, members=self._able(members)), method
 
@@ -198,7 +201,7 @@ class Portfolio(Optimizer):
             categories=self.categories is not None,
             discrete=self.integers is not None and 2 * len(self.integers) >= self.dimension,
         )
-        return default_members(self.dimension, self.budget, traits)
+        return default_members(self.dimension, self._horizon, traits)
 
     def _able(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return the members that handle the constraints and integers of the problem."""
@@ -210,6 +213,10 @@ class Portfolio(Optimizer):
         self.noisy = self.settings.noisy
         self._names = tuple(member.name for member in self.settings.chosen)
         self._seat(self.settings.chosen, [self._built(member) for member in self.settings.chosen])
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what the portfolio knows of values to what it is before the first batch."""
         self._worst = -np.inf  # the largest value seen
         self._reference = np.inf  # the best value at the last significant improvement ...
         self._last_gain = 0  # ... and the evaluations then
@@ -220,16 +227,20 @@ class Portfolio(Optimizer):
     def _built(self, member: Member, x0: FloatArray | None = None) -> Optimizer:
         """Return the optimizer of a member."""
         return member.configuration.build(
-            self.box, seed=int(self.rng.integers(2**62)), budget=self.budget,
+            self.box, seed=int(self.rng.integers(2**62)), budget=self._horizon,
             x0=self.x0 if x0 is None else x0, history=False, integrality=self.integrality,
         )  # fmt: skip
 
     def _seat(self, members: tuple[Member, ...], optimizers: list[Optimizer]) -> None:
         """Let these members take turns from here on."""
         self.members, self.optimizers = members, optimizers
+        new = tuple(member.name for member in members if member.name not in self._names)
+        self._names += new
+        if new and self.history is not None:
+            self.history.add_operators(new)
         self._turns = Turns(
             self.members, self.optimizers, self.method, dimension=self.dimension,
-            budget=self.budget, rng=self.rng, step=self.settings.step,
+            budget=self._horizon, rng=self.rng, step=self.settings.step,
         )  # fmt: skip
         self._turns.feasible = not self.constrained
         self.method = self._turns.method
@@ -261,6 +272,25 @@ class Portfolio(Optimizer):
         for optimizer in self.optimizers:
             optimizer.expect_noise(level, spread)
 
+    def start_over(self, x: FloatArray, value: float) -> None:
+        """Begin the search anew, from a point if it is past its beginning.
+
+        Members plan with the points that the budget leaves now. The rows of the history so far are
+        dropped, as their values are.
+        """
+        left = self.remaining
+        self._horizon = None if left is None else self.evaluations + left
+        if self.method == self._turns.default_method:
+            self.method = None
+        members = self.members
+        if self._by_table:
+            members = self._able(self._default_members(self.noisy))
+        start = x[None] if self.evaluations > _BEGINNING * self.dimension else None
+        self._seat(members, [self._built(member, start) for member in members])
+        self._begin()
+        self.best_x, self.best_fitness, self.settled = x, value, []
+        self.restarts = 0
+
     def _seat_noisy(self, members: tuple[Member, ...]) -> None:
         """Let these members go on from where the search is, or start if it has just begun."""
         if self.best_x is None or self.evaluations <= _BEGINNING * self.dimension:
@@ -272,7 +302,7 @@ class Portfolio(Optimizer):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of the members, with those that have left because values are noisy."""
+        """Names of the members, with those that were there before values became noisy."""
         return self._names
 
     @property
@@ -337,7 +367,7 @@ class Portfolio(Optimizer):
 
     def _begin_or_end_finish(self) -> None:
         """Start or end the finish from the best point of the other members, if it is time to."""
-        if self._finisher is None or self.budget is None or self._finished:
+        if self._finisher is None or self._horizon is None or self._finished:
             return
         finisher = cast(Finisher, self.optimizers[self._finisher])
         if self._finishing:
@@ -345,7 +375,10 @@ class Portfolio(Optimizer):
             self._finishing = not self._finished
             return
         finish = self.members[self._finisher].finish * self.dimension
-        if self.budget - self.evaluations > finish or not self._turns.introduced:
+        left = self._horizon - self.evaluations
+        if self.cost != 1 and self.remaining is not None:
+            left = self.remaining
+        if left > finish or not self._turns.introduced:
             return
         others = [
             (member.best_fitness, member.best_x)
@@ -512,7 +545,9 @@ class Portfolio(Optimizer):
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of a portfolio with the same settings returned."""
         members = tuple(Member.of(member) for member in state["seats"])
-        if members != self.members:  # some have left because values are noisy
+        horizon, self._horizon = self._horizon, state["_horizon"]
+        # Some have left because values are noisy, or all started over.
+        if members != self.members or horizon != self._horizon:
             self._seat(members, [self._built(member) for member in members])
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
