@@ -419,5 +419,5 @@ def test_legend_is_above_the_band():
     axes = figure.axes[1]
     figure.draw_without_rendering()
     legend = axes.get_legend()
-    assert [text.get_text() for text in legend.get_texts()][0] == "± 2 standard errors"
+    assert next(text.get_text() for text in legend.get_texts()) == "± 2 standard errors"
     assert legend.get_window_extent().y0 >= axes.get_window_extent().y1

@@ -28,7 +28,7 @@ FIRST_REPEATS, LATER_REPEATS = 5, 2
 #: The most and the fewest latest values for the interquartile range.
 RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
-RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.05, 10, 400
+RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.1, 10, 400
 #: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
 GROWTH, LEAST_GROWTH = 1.5, 100
 #: While differences between points are real, the deviation is measured again when the interquartile
@@ -164,7 +164,7 @@ class NoiseMeter:
     the optimum, and where it does not, it soon hides the differences. The best point is evaluated
     again three times whenever the range has fallen to a quarter.
 
-    Once there is noise, 5 % of the budget is set aside. Candidates of the optimizer are evaluated
+    Once there is noise, 10 % of the budget is set aside. Candidates of the optimizer are evaluated
     again as the run goes on, and the best of them are compared at the end: each round divides its
     evaluations evenly, and the better half by mean plus standard error goes on. The last candidate
     is evaluated once more with what is left, about half of what was set aside. Its estimate rests
