@@ -1,7 +1,9 @@
 """The sampler for Optuna: Optuna's own tests of samplers, and what they do not cover."""
 
 import pickle
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -119,3 +121,16 @@ def test_wrong_arguments_are_named() -> None:
         OptunaSampler(constraints_func=3)
     with pytest.raises(uaos.UaosError, match="seed is -1"):
         OptunaSampler(seed=-1)
+
+
+def test_the_package_for_optunahub_has_the_sampler_and_its_header() -> None:
+    """Its example is a study of a conditional space."""
+    folder = Path(__file__).parents[2] / "examples/optunahub/samplers/uaos"
+    assert runpy.run_path(str(folder / "__init__.py"))["OptunaSampler"] is OptunaSampler
+    header = (folder / "README.md").read_text().split("---\n")[1]
+    fields = [line.split(":")[0] for line in header.splitlines()]
+    assert fields == ["author", "title", "description", "tags", "optuna_versions", "license"]
+    example = runpy.run_path(str(folder / "example.py"))
+    study = optuna.create_study(sampler=OptunaSampler(seed=1))
+    study.optimize(example["objective"], n_trials=40)
+    assert study.best_value < 0.1
