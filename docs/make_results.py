@@ -444,7 +444,8 @@ def _rank_means(runs: Sequence[Row], trials: str, digits: int = 20) -> dict[str,
 
 #: Contenders of the comparison on tables of hyper-parameters, as a page calls them.
 CONTENDERS = {
-    "uaos": "**uaos**", "tpe": "TPE (Optuna)", "optuna-gp": "GPSampler (Optuna)",
+    "uaos": "**uaos**", "GP": "`GP` of uaos", "CMA-ES": "`CMA-ES` of uaos", "mix": "`mix` of uaos",
+    "tpe": "TPE (Optuna)", "optuna-gp": "GPSampler (Optuna)",
     "auto": "AutoSampler (OptunaHub)", "smac": "SMAC", "catcma": "CatCMA with margin (cmaes)",
     "pycma": "CMA-ES (pycma)", "nevergrad": "NGOpt (nevergrad)",
     "scipy": "differential evolution (SciPy)", "random": "random search",
@@ -753,8 +754,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "ahead": ahead,
     "parallel": parallel,
     "spaces": spaces,
-    "spaces-chosen": lambda: spaces("spaces-chosen"),
     "mixint": lambda: spaces("mixint", digits=8),
+    "mixint-chosen": lambda: spaces("mixint-chosen", digits=8),
     "spaces-optima": spaces_optima,
     "moves": moves,
     "few": few,
