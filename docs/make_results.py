@@ -588,6 +588,39 @@ def bbob_versions() -> str:
     return markdown(names, table)
 
 
+OUTSIDE = {"uaos": "**portfolio**", "uaos mix": "mix", "uaos CMA-ES": "uaos CMA-ES",
+           "SciPy DA": "SciPy dual annealing",
+           "SciPy DE": "SciPy differential evolution"}  # fmt: skip
+
+
+def outside() -> str:
+    """Return mean ranks on problems outside BBOB, for the two budgets of the data."""
+    rows = data("outside")
+    short, long = (by_name((r for r in rows if r["budget"] == b), "contender")
+                   for b in ("100D", "1000D"))  # fmt: skip
+    names = ("contender", "100·D", "better/worse", "p", "1,000·D", "better/worse", "p")
+    return markdown(names, [
+        (OUTSIDE.get(name, name), *_against(short[name]), *_against(long[name])) for name in short
+    ])  # fmt: skip
+
+
+def _against(row: Row) -> tuple[str, str, str]:
+    """Return a mean rank, and how the portfolio does against it."""
+    if not row["p"]:
+        return f"**{row['mean rank']}**", "", ""
+    return row["mean rank"], f"{row['better']}/{row['worse']}", _number(float(row["p"]))
+
+
+def outside_versions() -> str:
+    """Return the portfolio of two versions on problems outside BBOB."""
+    rows = [row for row in data("outside-versions") if row["contender"] == "uaos 0.2"]
+    solved_by = {(r["contender"], r["budget"]): r["solved"] for r in data("outside-versions")}
+    return markdown(("budget", "0.3 better", "0.3 worse", "p", "solved by 0.2", "by 0.3"), [
+        (f"{int(r['budget'][:-1]):,}·D", r["better"], r["worse"], _number(float(r["p"])),
+         r["solved"], solved_by["uaos", r["budget"]]) for r in rows
+    ])  # fmt: skip
+
+
 # The map of methods
 
 
@@ -767,6 +800,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "seven": seven,
     "seven-art": seven_art,
     "bbob-versions": bbob_versions,
+    "outside": outside,
+    "outside-versions": outside_versions,
     "map-scores": map_scores,
     "map-variance": map_variance,
     "map-components": map_components,
