@@ -78,6 +78,14 @@ def test_residuals_of_different_lengths_are_refused():
         problem.evaluate(np.array([[-1.0], [1.0]]))
 
 
+@pytest.mark.parametrize("odd", [[1j, 1j], [10**400, 1], "ab", [1.0, 2.0, 3.0], [[1], [1, 2]]])
+def test_odd_residuals_of_a_later_batch_are_refused(odd):
+    """Complex numbers, too large ones, and another number of residuals than before."""
+    calls = iter([np.ones(2)] * 4)
+    with pytest.raises(InvalidFeedback):
+        uaos.least_squares(lambda p: next(calls, odd), [1, 1], budget=50, seed=1)
+
+
 def test_lm_ends_where_the_value_is_negative_and_nothing_is_promised():
     """As a plain minimizer its only residual is the value, whose sign is free."""
     flat = uaos.minimize(lambda x: -3.0 + 0.0 * x[0], [(-1e308, 7e307)] * 3, method="LM", budget=40)

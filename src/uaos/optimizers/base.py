@@ -67,7 +67,7 @@ LARGEST = float(np.finfo(float).max) / 2
 FORMAT = 7
 
 # The most points that can be asked for at once.
-_MOST_OUT = 2**31
+_MOST_OUT = 10**6
 
 
 class RunFinished(UaosError):
@@ -484,7 +484,8 @@ class Optimizer(ABC):
             If the budget is spent.
         """
         if n is not None:
-            n = min(positive_integer(n, "n"), _MOST_OUT)
+            most = _MOST_OUT if self.remaining is None else min(_MOST_OUT, self.remaining)
+            n = min(positive_integer(n, "n"), most)
             return self._several_out(n).ask_points(n)
         if self._asked is None:
             remaining = self.remaining

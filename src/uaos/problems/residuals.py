@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 
 from uaos.arrays import FloatArray
+from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback, shortened
 from uaos.problems.problem import Problem
 
@@ -49,7 +50,7 @@ class ResidualProblem(Problem):
 def _numbers(row: object) -> FloatArray:
     """Return one point's residuals as an array; None is a failed evaluation."""
     try:
-        return np.atleast_1d(np.array(np.nan if row is None else row, dtype=float)).ravel()
+        return real_numbers(row).ravel()
     except (TypeError, ValueError) as error:
         raise InvalidFeedback(
             f"residuals must return real numbers: {error}; got {shortened(row, 100)}"

@@ -102,6 +102,7 @@ class Evaluator:
         self._strict = self._checked_none = strict
         self._tolerate = tolerate
         self._residuals: FloatArray | None = None  # of the last batch
+        self._residual_count: int | None = None
         #: Gradients evaluated so far.
         self.gradient_evaluations = 0
         self._objective = _objective_caller(problem, workers, tolerate)
@@ -324,8 +325,20 @@ class Evaluator:
         if not self._checked_none:
             self._checked_none = True
             _warn_of_none(returned)
-        self._residuals = self.problem.residuals(returned, len(full))
+        self._take_residuals(self.problem.residuals(returned, len(full)))
         return self.problem.values(returned, len(full), strict=self._strict)
+
+    def _take_residuals(self, residuals: FloatArray | None) -> None:
+        """Take the residuals of a batch; refuse another number of them than before."""
+        if residuals is not None and not np.isnan(residuals).all():
+            number = residuals.shape[1]
+            if self._residual_count not in (None, number):
+                raise InvalidFeedback(
+                    f"residuals returned {number} numbers, and {self._residual_count} before; "
+                    "expected the same number at each point"
+                )
+            self._residual_count = number
+        self._residuals = residuals
 
     def _number(self, value: object) -> float:
         """Return one value of an interrupted batch; NaN if it is no number."""
