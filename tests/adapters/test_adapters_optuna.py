@@ -134,3 +134,19 @@ def test_the_package_for_optunahub_has_the_sampler_and_its_header() -> None:
     study = optuna.create_study(sampler=OptunaSampler(seed=1))
     study.optimize(example["objective"], n_trials=40)
     assert study.best_value < 0.1
+
+
+@pytest.mark.parametrize("returned", [None, 3, [None], ["a"], [float("nan")], [1j], {"a": 1}])
+def test_constraints_that_are_no_numbers_are_named(returned: object) -> None:
+    study = optuna.create_study(sampler=OptunaSampler(seed=1, constraints_func=lambda _: returned))
+    with pytest.raises(uaos.UaosError, match="constraints_func returned"):
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+
+
+def test_names_that_uaos_does_not_take_are_drawn_at_random() -> None:
+    study = optuna.create_study(sampler=OptunaSampler(seed=1, n_startup_trials=2))
+    study.optimize(
+        lambda trial: sum(trial.suggest_float(n, 0, 1) for n in ("x", "", "a\nb", "y" * 300)),
+        n_trials=6,
+    )
+    assert len(study.trials) == 6

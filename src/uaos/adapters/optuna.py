@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.checks import seeded_generator
-from uaos.errors import InvalidParameter, shortened
+from uaos.checks import is_printable_name, real_numbers, seeded_generator
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.surrogate import Proposer, model_values
@@ -64,9 +64,10 @@ class OptunaSampler(BaseSampler):
     -----
     All parameters that finished trials have are modeled together, conditional ones as well: where a
     trial lacks a parameter, the model has the middle of its range. Parameters that no trial has had
-    yet are drawn at random. A pruned trial counts with its last intermediate value, but as no
-    better than the median of the complete ones; a running trial keeps others away from its point. A
-    study with several objectives is refused.
+    yet are drawn at random; so are those whose names are not printable or above 250 characters. A
+    pruned trial counts with its last intermediate value, but as no better than the median of the
+    complete ones; a running trial keeps others away from its point. A study with several objectives
+    is refused.
 
     Examples
     --------
@@ -127,7 +128,8 @@ class OptunaSampler(BaseSampler):
         space: dict[str, BaseDistribution] = {}
         for finished in study.get_trials(deepcopy=False, states=_USED[:2]):
             space |= finished.distributions
-        return {n: space[n] for n in sorted(space) if _can_be_modeled(space[n])}
+        names = [name for name in sorted(space) if is_printable_name(name)]
+        return {name: space[name] for name in names if _can_be_modeled(space[name])}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -172,9 +174,16 @@ class OptunaSampler(BaseSampler):
     ) -> None:
         """Store the values of the constraints where Optuna looks for them."""
         if self._constraints_func is not None and state in _USED[:2]:
-            constraints = tuple(self._constraints_func(trial))
-            if any(np.isnan(constraints)):
-                raise ValueError(f"constraints_func returned {constraints}; expected numbers")
+            returned = self._constraints_func(trial)
+            try:
+                constraints = tuple(real_numbers(returned).tolist())
+            except (TypeError, ValueError):
+                constraints = (np.nan,)
+            if any(map(np.isnan, constraints)):
+                raise InvalidFeedback(
+                    f"constraints_func returned {shortened(returned)}; expected a sequence of "
+                    "numbers"
+                )
             study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, constraints)
 
     # What the model learns from
@@ -201,10 +210,11 @@ class OptunaSampler(BaseSampler):
 def _check_single(study: Study) -> None:
     """Raise an error if a study has several objectives."""
     if len(study.directions) > 1:
-        raise ValueError(
+        raise InvalidParameter(
             "OptunaSampler minimizes or maximizes one objective; for several, use a sampler such "
-            "as optuna.samplers.NSGAIISampler"
-        )
+            "as optuna.samplers.NSGAIISampler",
+            name="directions", value=study.directions,
+        )  # fmt: skip
 
 
 def _space_of(
