@@ -129,8 +129,9 @@ def test_what_uaos_never_writes_is_refused_on_opening(
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("evaluations", "text"), ("best", b"blob"), ("hits", bytes(8)), ("method", 9), ("seed", -1),
-     ("status", "over"), ("seconds", float("inf")), ("reason", "a" * LONG)],
+    [("evaluations", "text"), ("evaluations", 0), ("best", b"blob"), ("hits", bytes(8)),
+     ("method", 9), ("seed", -1), ("status", "over"), ("seconds", float("inf")),
+     ("reason", "a" * LONG)],
 )  # fmt: skip
 def test_a_run_that_uaos_never_writes_is_left_out_and_made_again(
     column: str, value: object, whole: Path, tmp_path: Path, count

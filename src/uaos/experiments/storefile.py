@@ -147,6 +147,8 @@ _ALLOWED = {
     "runs.method": "{0} IN (SELECT id FROM methods)",
     "runs.problem": "{0} IN (SELECT id FROM problems)",
     "runs.repetition": _COUNT, "runs.seed": _SEED, "runs.budget": _COUNT,
+    # A run that was made has evaluated something, which averages and logarithms rely on.
+    "runs.evaluations": f"{_COUNT} OR (runs.status = 'failed' AND {_DEFAULT['INTEGER']})",
     "runs.status": "{0} IN ('done', 'failed')", "runs.best": _FINITE,
     "runs.hits": f"typeof({{0}}) = 'blob' AND length({{0}}) = {8 * len(TARGETS)}",
     "runs.seconds": f"{_FINITE} AND {{0}} >= 0",
