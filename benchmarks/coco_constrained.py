@@ -1,28 +1,33 @@
-"""Share of COCO's targets on bbob-constrained: uaos beside SciPy's SLSQP and COBYLA with restarts.
+"""Share of COCO's targets on bbob-constrained: uaos beside SciPy's methods with restarts.
 
-    python benchmarks/coco_constrained.py --dimensions 5,10 --instances 6-10 --budget 100
+    python benchmarks/coco_constrained.py run --out courses.jsonl --dimensions 5 --instances 7-10
+    python benchmarks/coco_constrained.py table courses.jsonl --csv docs/results/data/constrained.csv
 
 COCO's own logger counts, evaluations of the function and of the constraints added up. Targets are
 the 41 precisions 10^2, 10^1.8, …, 10^-6 above the optimum, at feasible points. The peers of SciPy
-start from COCO's initial solution, and then from random points until the budget is spent.
+start from COCO's initial solution, and then from random points until the budget is spent. A command
+that was stopped goes on where it was.
 """
 
 import argparse
-import re
+import csv
+import json
 import tempfile
-from collections.abc import Callable
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import cocoex
 import numpy as np
-
-import uaos
 
 TARGETS = 10.0 ** np.linspace(2, -6, 41)
 EVALUATIONS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
-
+FUNCTIONS = (
+    "sphere", "ellipsoid", "linear slope", "rotated ellipsoid", "discus", "bent cigar",
+    "different powers", "Rastrigin", "rotated Rastrigin",
+)  # fmt: skip
 
 Course = list[tuple[int, float]]
 
@@ -33,6 +38,8 @@ class _Spent(Exception):
 
 def with_uaos(problem: Any, budget: int, seed: int) -> None:
     """Run the default method; a point costs an evaluation of the function and the constraints."""
+    import uaos
+
     limits = SimpleNamespace(fun=problem.constraint, lb=-np.inf, ub=0.0)
     bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
     points = max(budget // 2, 1)
@@ -54,11 +61,15 @@ def with_scipy(method: str) -> Callable[[Any, int, int], None]:
             def call(x: Any) -> Any:
                 if problem.evaluations + problem.evaluations_constraints >= budget:
                     raise _Spent
-                return sign * function(x)
+                return sign * np.asarray(function(x))
 
             return call
 
-        limits = {"type": "ineq", "fun": counted(problem.constraint, -1.0)}
+        limits: Any = {"type": "ineq", "fun": counted(problem.constraint, -1.0)}
+        if method == "COBYQA":
+            from scipy.optimize import NonlinearConstraint
+
+            limits = NonlinearConstraint(counted(problem.constraint, 1.0), -np.inf, 0.0)
         bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
         start = problem.initial_solution
         try:
@@ -77,55 +88,118 @@ CONTENDERS: dict[str, Callable[[Any, int, int], None]] = {
     "uaos": with_uaos,
     "SLSQP": with_scipy("SLSQP"),
     "COBYLA": with_scipy("COBYLA"),
+    "COBYQA": with_scipy("COBYQA"),
 }
 
 
-def measure(name: str, dimension: int, instances: str, budget: int) -> list[Course]:
-    """Return, for each run, evaluations and the best error by then."""
+def _course(folder: str) -> Course:
+    """Return evaluations and the best error by then, of the only run in a folder of COCO's."""
+    (file,) = Path(folder).glob("**/data_f*/*.dat")
+    rows = [line.split() for line in file.read_text().splitlines() if not line.startswith("%")]
+    return [(int(row[0]) + int(row[1]), float(row[2])) for row in rows]
+
+
+def measure(name: str, problem: Any, budget: int, seed: int) -> Course:
+    """Run a contender on a problem, and return the course that COCO's logger has written."""
+    import cocoex
+
     with tempfile.TemporaryDirectory() as folder:
-        observer = cocoex.Observer(
-            "bbob-constrained", f"outer_folder:{folder} result_folder:{name}"
-        )
-        suite = cocoex.Suite(
-            "bbob-constrained", f"instances:{instances}", f"dimensions:{dimension}"
-        )
-        for number, problem in enumerate(suite):
-            problem.observe_with(observer)
-            CONTENDERS[name](problem, budget * dimension, number)
-            problem.free()
-        files = sorted(Path(folder).glob("**/data_f*/*.dat"))
-        courses: list[Course] = []
-        for file in files:
-            for line in file.read_text().splitlines():
-                if re.match("%", line):
-                    courses.append([])
-                else:
-                    cells = line.split()
-                    courses[-1].append((int(cells[0]) + int(cells[1]), float(cells[2])))
-    return courses
+        options = f"outer_folder:{folder} result_folder:{name}"
+        problem.observe_with(cocoex.Observer("bbob-constrained", options))
+        CONTENDERS[name](problem, budget, seed)
+        problem.free()
+        return _course(folder)
 
 
-def share(courses: list[Course], evaluations: int) -> float:
-    """Return the mean share of targets reached after so many evaluations."""
-    bests = [min([e for n, e in c if n <= evaluations] or [np.inf]) for c in courses]
-    return float(np.mean([np.mean(best <= TARGETS * (1 + 1e-9)) for best in bests]))
+def run(given: argparse.Namespace) -> None:
+    """Run the contenders, and append a line for each run."""
+    import cocoex
+
+    cocoex.log_level("warning")
+    out = Path(given.out)
+    lines = out.read_text().splitlines() if out.exists() else []
+    keys = "contender", "dimension", "function", "instance", "budget"
+    present = {tuple(json.loads(line)[key] for key in keys) for line in lines}
+    options = f"dimensions:{given.dimensions}"
+    if given.functions:
+        options += f" function_indices:{given.functions}"
+    suite = cocoex.Suite("bbob-constrained", f"instances:{given.instances}", options)
+    with out.open("a") as file:
+        for problem in suite:
+            function, _, instance = problem.id_triple
+            for name in given.only.split(","):
+                run_key = name, problem.dimension, function, instance, given.budget
+                if run_key in present:
+                    continue
+                again = suite.get_problem(problem.id)
+                start = time.process_time()
+                seed = 1000 * instance + function
+                course = measure(name, again, given.budget * problem.dimension, seed)
+                seconds = round(time.process_time() - start, 2)
+                found = dict(zip(keys, run_key, strict=True), seconds=seconds, course=course)
+                file.write(json.dumps(found) + "\n")
+                file.flush()
+
+
+def reached(course: Course, evaluations: float) -> float:
+    """Return the share of targets reached after so many evaluations."""
+    best = min([error for n, error in course if n <= evaluations] or [np.inf])
+    return float(np.mean(best <= TARGETS * (1 + 1e-9)))
+
+
+def rows(files: list[str], by_function: bool) -> Iterator[dict[str, object]]:
+    """Yield the mean shares by dimension, budget and contender, perhaps also by function."""
+    shares: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    instances: dict[tuple[Any, ...], set[int]] = defaultdict(set)
+    for line in (line for file in files for line in Path(file).read_text().splitlines()):
+        found = json.loads(line)
+        number = found["function"] - 1
+        names = (FUNCTIONS[number // 6], number % 6) if by_function else ("", 0)
+        for at in (each for each in EVALUATIONS if each <= found["budget"]):
+            key = found["dimension"], at, names, found["contender"]
+            shares[key].append(reached(found["course"], at * found["dimension"]))
+            instances[key].add(found["instance"])
+    for (dimension, at, names, contender), values in sorted(shares.items()):
+        numbers = sorted(instances[dimension, at, names, contender])
+        yield {
+            "dimension": dimension, "evaluations_per_dimension": at,
+            **({"function": names[0], "constraints": names[1]} if by_function else {}),
+            "contender": contender, "instances": " ".join(map(str, numbers)), "runs": len(values),
+            "share": f"{np.mean(values):.3f}",
+        }  # fmt: skip
+
+
+def table(given: argparse.Namespace) -> None:
+    """Print the shares, or write them to a file."""
+    found = list(rows(given.files, given.by_function))
+    if given.csv:
+        with open(given.csv, "w", newline="") as file:
+            writer = csv.DictWriter(file, found[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(found)
+    for row in found:
+        print(*row.values(), sep=" | ")
 
 
 def main() -> None:
-    """Print the table as Markdown."""
+    """Run contenders, or show what they have reached."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dimensions", default="5")
-    parser.add_argument("--instances", default="6-10")
-    parser.add_argument("--budget", type=int, default=100, help="evaluations per dimension")
-    parser.add_argument("--only", help="names, separated by commas")
+    commands = parser.add_subparsers(required=True)
+    runs = commands.add_parser("run", help="run the contenders")
+    runs.add_argument("--out", required=True, help="file of the courses, one line per run")
+    runs.add_argument("--dimensions", default="5")
+    runs.add_argument("--instances", default="7-10")
+    runs.add_argument("--functions", help="numbers, 1 to 54; all unless given")
+    runs.add_argument("--budget", type=int, default=100, help="evaluations per dimension")
+    runs.add_argument("--only", default="uaos,SLSQP,COBYLA", help="names, separated by commas")
+    runs.set_defaults(command=run)
+    tables = commands.add_parser("table", help="show the share of targets reached")
+    tables.add_argument("files", nargs="+")
+    tables.add_argument("--csv", help="write the table to this file")
+    tables.add_argument("--by-function", action="store_true")
+    tables.set_defaults(command=table)
     given = parser.parse_args()
-    names = given.only.split(",") if given.only else list(CONTENDERS)
-    print("| D | evaluations | " + " | ".join(names) + " |\n|---|---|" + "---|" * len(names))
-    for dimension in map(int, given.dimensions.split(",")):
-        measured = [measure(name, dimension, given.instances, given.budget) for name in names]
-        for each in [n for n in EVALUATIONS if n <= given.budget]:
-            cells = [f"{share(courses, each * dimension):.3f}" for courses in measured]
-            print(f"| {dimension} | {each:,}·D | " + " | ".join(cells) + " |", flush=True)
+    given.command(given)
 
 
 if __name__ == "__main__":

@@ -103,10 +103,14 @@ class Region:
 
 
 def _fitted(size: FloatArray, width: FloatArray) -> FloatArray:
-    """Return the width, or where that is far larger than starting points, what fits these."""
+    """Return the width, or where that is far larger than starting points, what fits these.
+
+    A coordinate may be near 0 by chance. So boxes are compared with all coordinates of that width.
+    """
     size = np.where(size > 0, size, 1.0)
     most = width / WIDE
-    return np.where(size < most, FITTED * np.minimum(size, most), width)
+    largest = np.array([size[width == each].max() for each in width])
+    return np.where(largest < most, FITTED * np.minimum(size, most), width)
 
 
 def check_start(low: FloatArray, high: FloatArray, x0: object) -> None:

@@ -13,16 +13,19 @@ from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
-# The first differences, as a share of the scale, and the least ones, as a share of the coordinate.
-_FIRST_STEP, _LEAST_STEP = 1e-2, 1e-10
+# The first and the widest differences, as shares of the scale, and the least ones, as a share of the
+# coordinate.
+_FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, which shows the shape of rough functions.
 _SHARE = 0.02
+# Trial steps shorter than this share of the differences ask for shorter differences.
+_TRUSTED = 1.0
 # Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
 _COARSE = (0.1, 0.01, 0.0)
 # Steps shorter than this share of the differences end such a stage.
 _SHORT = 0.1
-# The first step is about this long, as a share of the scale.
-_FIRST_LENGTH = 0.3
+# The first step is about this long, in units of the scale.
+_FIRST_LENGTH = 1.0
 # Sufficient decrease of the merit (Armijo), as a share of what the model promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
@@ -233,10 +236,10 @@ class SQP(RestartingSearch):
         steps = np.full(D, _FIRST_STEP)
         if self._old_x is not None:
             curvature = np.maximum(np.diagonal(self._hessian), 1e-300)
-            steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), _FIRST_STEP)
+            steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), _WIDEST_STEP)
             if self._central:
-                steps = np.minimum(steps ** (2 / 3), _FIRST_STEP)
-            steps = np.maximum(steps, min(_SHARE * self._moved, _FIRST_STEP))
+                steps = np.minimum(steps ** (2 / 3), _WIDEST_STEP)
+            steps = np.maximum(steps, min(_SHARE * self._moved, _WIDEST_STEP))
         steps = np.maximum(steps, self._spread)
         steps = np.maximum(steps, _LEAST_STEP * np.maximum(np.abs(self._x) / scale, 1e-3)) * scale
         # Towards lower values, unless the bound is in the way.
@@ -440,6 +443,12 @@ class SQP(RestartingSearch):
         bend = slope - gain / self._length
         vertex = 0.5 * slope / bend if bend > 0 else 0.5
         self._length *= min(0.5, max(0.1, vertex)) if defined else 0.25
+        reach = self._length * np.abs(self._direction) / self._scale
+        if defined and reach.max() < _TRUSTED * np.abs(self._offsets / self._scale).max(initial=0.0):
+            # The differences are too wide to tell a direction of so short steps.
+            self._moved = float(reach.max())
+            self._refine()
+            return
         if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
             self._no_progress()
 
@@ -466,6 +475,13 @@ class SQP(RestartingSearch):
         self._retrying = False
         self._central = False
         self._differentiate()
+
+    def _refine(self) -> None:
+        """Repeat the gradient with shorter differences."""
+        if self._spread > 0 or self._retrying:
+            self._no_progress()
+            return
+        self._phase = "gradient"
 
     def _no_progress(self) -> None:
         """Try again with central differences; if that was tried, the run has ended."""
