@@ -38,6 +38,14 @@ def test_an_exponential_fit_is_found_from_a_starting_point(bounds):
         assert result.success
 
 
+def test_a_coordinate_near_zero_does_not_set_the_scale_if_others_fit_the_box():
+    """Coordinates with boxes of another width, or starting points near 0 in all, have their own."""
+    low, high = np.full(3, -5.0), np.array([5.0, 5.0, 1e4])
+    assert list(Region.around(low, high, np.array([[3.0, 0.01, 1.0]])).scale[:2]) == [10.0, 10.0]
+    assert list(Region.around(low, high, np.array([[3.0, 0.01, 1.0]])).scale[2:]) == [4.0]
+    assert list(Region.around(low, high, np.array([[0.02, 0.01, 1.0]])).scale) == [0.08, 0.04, 4.0]
+
+
 @pytest.mark.parametrize("method", ["CMA-ES", "BFGS", "mix", "jSO", "EA4eig", "L-SRTDE", "STEP"])
 def test_methods_search_without_bounds(method):
     """A bowl 100 times as far away as x0 is large, and one a millionth of the size of 1."""

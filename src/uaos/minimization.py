@@ -73,9 +73,9 @@ def minimize(
         A point to start from, or several, (m, D): differential evolution has them in its first
         population, if it is large enough; otherwise, and with other methods, all are evaluated and
         the search starts from the best. Where the box is infinite, or more than 100 times as wide
-        as |x0|, the first steps fit x0 instead of the box, and the search widens from there. With
-        named variables a mapping or a list of mappings; by
-        default the defaults of the variables, if each has one.
+        as |x0| in all coordinates of that width, the first steps fit x0 instead of the box, and the
+        search widens from there. With named variables a mapping or a list of mappings; by default
+        the defaults of the variables, if each has one.
     target : float, optional
         The run ends once a value at or below it has been found.
 

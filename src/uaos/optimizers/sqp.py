@@ -18,8 +18,9 @@ _EPSILON = float(np.finfo(float).eps)
 _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, which shows the shape of rough functions.
 _SHARE = 0.02
-# Trial steps shorter than this share of the differences ask for shorter differences.
-_TRUSTED = 1.0
+# Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
+# differences.
+_FINEST = 1e-9
 # Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
 _COARSE = (0.1, 0.01, 0.0)
 # Steps shorter than this share of the differences end such a stage.
@@ -36,7 +37,8 @@ _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs whose values differ by less than this share have ended at the same point, if they violate
 # constraints by no more than the other.
 _SAME, _MET = 1e-6, 1e-6
-# A run ends after this many iterations in a row whose gain is within rounding errors.
+# A run ends after this many iterations in a row whose gain is within rounding errors, or whose steps
+# are.
 _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
 # earlier runs than this many times what they promise to gain.
@@ -120,7 +122,7 @@ class SQP(RestartingSearch):
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
         "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
-        "_corrected", "_stalled", "_retrying", "_behind", "_updates",
+        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -161,7 +163,7 @@ class SQP(RestartingSearch):
         self._trials = 0
         self._corrected = False
         self._stalled = 0
-        self._retrying = False
+        self._retrying = self._refined = False
         self._behind = 0
         self._updates = 0
 
@@ -443,10 +445,9 @@ class SQP(RestartingSearch):
         bend = slope - gain / self._length
         vertex = 0.5 * slope / bend if bend > 0 else 0.5
         self._length *= min(0.5, max(0.1, vertex)) if defined else 0.25
-        reach = self._length * np.abs(self._direction) / self._scale
-        if defined and reach.max() < _TRUSTED * np.abs(self._offsets / self._scale).max(initial=0.0):
-            # The differences are too wide to tell a direction of so short steps.
-            self._moved = float(reach.max())
+        reach = self._length * float(np.abs(self._direction / self._scale).max())
+        if defined and _FINEST < reach < np.abs(self._offsets / self._scale).max(initial=0.0):
+            self._moved = reach
             self._refine()
             return
         if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
@@ -466,21 +467,23 @@ class SQP(RestartingSearch):
 
     def _accept(self, x: FloatArray, f: float, c: FloatArray, gain: float, d: FloatArray) -> None:
         self._errors = np.abs(c - self._c - self._jacobian @ d)
-        self._stalled = self._stalled + 1 if gain <= self._noise() else 0
         self._x, self._f, self._c = x.copy(), f, c.copy()
         self._moved = float(np.abs(d).max())
+        idle = gain <= self._noise() or self._moved < _FINEST
+        self._stalled = self._stalled + 1 if idle else 0
         if self._stalled >= _MAX_STALLED:
             self._end()
             return
-        self._retrying = False
+        self._retrying = self._refined = False
         self._central = False
         self._differentiate()
 
     def _refine(self) -> None:
-        """Repeat the gradient with shorter differences."""
-        if self._spread > 0 or self._retrying:
+        """Repeat the gradient: its differences were wider than steps that fail."""
+        if self._refined or self._spread > 0:
             self._no_progress()
             return
+        self._refined = True
         self._phase = "gradient"
 
     def _no_progress(self) -> None:
