@@ -1,12 +1,13 @@
 """Share of COCO's targets on bbob-constrained: uaos beside SciPy's methods with restarts.
 
     python benchmarks/coco_constrained.py run --out courses.jsonl --dimensions 5 --instances 7-10
-    python benchmarks/coco_constrained.py table courses.jsonl --csv docs/results/data/constrained.csv
+    python benchmarks/coco_constrained.py table courses.jsonl --csv constrained.csv
 
 COCO's own logger counts, evaluations of the function and of the constraints added up. Targets are
 the 41 precisions 10^2, 10^1.8, …, 10^-6 above the optimum, at feasible points. The peers of SciPy
-start from COCO's initial solution, and then from random points until the budget is spent. A command
-that was stopped goes on where it was.
+start from COCO's initial solution, and then from random points until the budget is spent. Of runs
+with several budgets, the table shows those with the least that suffices. A command that was stopped
+goes on where it was.
 """
 
 import argparse
@@ -149,13 +150,20 @@ def reached(course: Course, evaluations: float) -> float:
 
 def rows(files: list[str], by_function: bool) -> Iterator[dict[str, object]]:
     """Yield the mean shares by dimension, budget and contender, perhaps also by function."""
+    lines = [line for file in files for line in Path(file).read_text().splitlines()]
+    runs = [json.loads(line) for line in lines]
+    budgets = defaultdict(set)
+    for found in runs:
+        budgets[found["contender"], found["dimension"]].add(found["budget"])
     shares: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     instances: dict[tuple[Any, ...], set[int]] = defaultdict(set)
-    for line in (line for file in files for line in Path(file).read_text().splitlines()):
-        found = json.loads(line)
+    for found in runs:
         number = found["function"] - 1
         names = (FUNCTIONS[number // 6], number % 6) if by_function else ("", 0)
-        for at in (each for each in EVALUATIONS if each <= found["budget"]):
+        smaller = [
+            n for n in budgets[found["contender"], found["dimension"]] if n < found["budget"]
+        ]
+        for at in (n for n in EVALUATIONS if max(smaller, default=0) < n <= found["budget"]):
             key = found["dimension"], at, names, found["contender"]
             shares[key].append(reached(found["course"], at * found["dimension"]))
             instances[key].add(found["instance"])

@@ -13,7 +13,7 @@ from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
-# The first and the widest differences, as shares of the scale, and the least ones, as a share of the
+# The first and the widest differences, as shares of the scale, and the least, as a share of the
 # coordinate.
 _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, which shows the shape of rough functions.
@@ -37,8 +37,7 @@ _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs whose values differ by less than this share have ended at the same point, if they violate
 # constraints by no more than the other.
 _SAME, _MET = 1e-6, 1e-6
-# A run ends after this many iterations in a row whose gain is within rounding errors, or whose steps
-# are.
+# A run ends after this many iterations in a row whose gain or steps are within rounding errors.
 _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
 # earlier runs than this many times what they promise to gain.
