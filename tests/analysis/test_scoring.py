@@ -34,7 +34,8 @@ def test_the_earlier_hit_is_better_then_the_smaller_error(made: Callable[..., Ou
 
 
 def test_a_run_without_a_finite_error_is_the_worst(made: Callable[..., Outcome]) -> None:
-    results = results_of([made(error=np.inf), made(instance=2, error=1e300)])
+    errors = (np.inf, np.nan, 1e300, 1.7e308)
+    results = results_of([made(instance=i, error=error) for i, error in enumerate(errors, 1)])
     assert np.isfinite(score_runs(results.runs["A", "f1", 20], 50)).all()
 
 

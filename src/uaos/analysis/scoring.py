@@ -30,6 +30,10 @@ MIN_PROBLEMS = 6
 ProblemKey = tuple[str, int, str]
 
 
+# The largest error that counts, also in place of none: its ratio to the final target is finite.
+_WORST = 1e300
+
+
 def score_runs(runs: Runs, limit: float) -> FloatArray:
     """Score each run in powers of ten; smaller is better.
 
@@ -42,8 +46,8 @@ def score_runs(runs: Runs, limit: float) -> FloatArray:
     of ten in the error.
     """
     hits = runs.hits[:, target_index(FINAL)]
-    errors = np.nan_to_num(runs.errors, nan=1e300, posinf=1e300)
-    longest = max(limit, 1 / runs.dimension)  # a store may hold runs without evaluations only
+    errors = np.minimum(np.nan_to_num(runs.errors, nan=_WORST), _WORST)
+    longest = max(limit, 1 / runs.dimension)  # a store may hold failed runs only
     missed = np.log10(longest) + np.log10(np.maximum(errors, FINAL) / FINAL)
     return np.where(hits > 0, np.log10(np.maximum(hits, 1) / runs.dimension), missed)
 
