@@ -5,6 +5,7 @@
     python benchmarks/map_runs.py round 3 FOLDER     the best of round 2, on all functions, longer
     python benchmarks/map_runs.py describe FOLDER    data files of docs/results
     python benchmarks/map_runs.py save FOLDER OUT    the best 20, published and tuned ones as TOML
+    python benchmarks/map_runs.py confirm STORE      their runs on fresh instances, by groups
 
 The algorithm is that of the recorded runs `nine`: the paper's nine strategies, F = 0.5, CR = 0.9,
 population 50, BBOB in 10-D. Methods that made the same choices in every replay of the first layer
@@ -25,6 +26,7 @@ from map import literature, write
 from scipy import stats
 
 import uaos
+from uaos.experiments import Store
 from uaos.problems import Problem
 from uaos.scenarios import MethodMap, load_map
 from uaos.selection.components import FAMILIES
@@ -368,6 +370,10 @@ def save(folder: Path, out: Path) -> None:
     """
     numbers = survivors(folder, len(ROUNDS), WINNERS)
     best = {f"real-{n}": load_map().method(int(k)) for n, k in enumerate(numbers, start=1)}
+    write("map-winners", [
+        {"method": f"real-{n}", "components": " / ".join(load_map().names(int(k)))}
+        for n, k in enumerate(numbers, start=1)
+    ])  # fmt: skip
     tuned = {f"{name}-method": uaos.configuration(name).method for name in TUNED}
     uniform = {"uniform": uaos.method("uniform")}
     host = dataclasses.replace(uaos.configuration("uniform").settings, NP=NP)
@@ -376,6 +382,54 @@ def save(folder: Path, out: Path) -> None:
     mix = uaos.configuration("mix").settings
     for name in ("real-1", "real-2", "real-3"):
         uaos.Configuration(f"mix-{name}", best[name], mix).to_toml(out / f"mix-{name}.toml")
+
+
+def confirm(store: Path) -> None:
+    """Write how often groups of methods are better than uniform choice on fresh instances.
+
+    Runs are compared by their final error, or by the evaluations if both solve the problem. The
+    interval is a bootstrap over functions.
+    """
+    with Store.open(store) as opened:
+        runs = opened.outcomes()
+    ends = {
+        (run.method, run.function, run.instance): (run.error, run.evaluations)
+        if run.error > PRECISION
+        else (0.0, run.evaluations)
+        for run in runs
+    }
+    names = sorted({run.method for run in runs} - {"uniform"})
+    groups: dict[str, list[str]] = {
+        "best of the rounds": [name for name in names if name.startswith("real-")],
+        "published": [name for name in names if name in literature()],
+        "tuned": [name for name in names if name.endswith("-method")],
+        "seeing the state": [name for name in names if name.startswith(("state-", "q-"))],
+    }
+    functions = sorted({run.function for run in runs})
+    instances = sorted({run.instance for run in runs})
+
+    def share(own: list[str], function: str) -> float:
+        pairs = [
+            (ends[name, function, i], ends["uniform", function, i])
+            for name in own
+            for i in instances
+        ]
+        return float(np.mean([(a < b) + (a == b) / 2 for a, b in pairs]))
+
+    shares = {
+        group: np.array([share(own, function) for function in functions])
+        for group, own in groups.items()
+        if own
+    }
+    shares["best of the rounds less published"] = shares["best of the rounds"] - shares["published"]
+    drawn = np.random.default_rng(8).integers(len(functions), size=(2000, len(functions)))
+    rows: list[dict[str, object]] = []
+    for group, values in shares.items():
+        low, high = np.quantile(values[drawn].mean(axis=1), (0.025, 0.975))
+        rows.append({"group": group, "methods": len(groups.get(group, ())) or "",
+                     "share": f"{values.mean():.4f}", "low": f"{low:.4f}",
+                     "high": f"{high:.4f}"})  # fmt: skip
+    write("map-final-groups", rows)
 
 
 def describe(folder: Path) -> None:
@@ -408,6 +462,8 @@ def main() -> None:
             complete(Path(folder) / f"round-{number}.npz", this, methods, method_map.method)
         case ["save", folder, out]:
             save(Path(folder), Path(out))
+        case ["confirm", store]:
+            confirm(Path(store))
         case ["describe", folder]:
             describe(Path(folder))
         case _:

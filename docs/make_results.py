@@ -724,6 +724,139 @@ def map_law() -> str:
     return markdown(names, rows)
 
 
+def map_hosts() -> str:
+    """Return how the gains that were predicted for other algorithms agree with those measured."""
+    rows = []
+    for host, name in (("wide", "27 operators: strategy, F, CR"), ("alns", "large neighborhoods")):
+        own = [r for r in data("map-hosts") if r["host"] == host]
+        pairs = [(float(r["predicted"]), float(r["gain"])) for r in own]
+        medians = (f"{median(values):.0%}" for values in zip(*pairs, strict=True))
+        rows.append((name, str(len(own)), *medians, f"{rank_correlation(pairs):.2f}"))
+    names = ("host", "runs", "median gain, predicted", "measured", "rank correlation")
+    return markdown(names, rows)
+
+
+def map_rounds() -> str:
+    """Return the rounds of successive halving."""
+    rows = [
+        (r["round"], r["methods"], r["runs"], f"{float(r['mean']):.3f}",
+         f"{float(r['of those chosen']):.3f}", f"{float(r['seconds']) / 60:.1f}")
+        for r in data("map-rounds")
+    ]  # fmt: skip
+    names = ("round", "methods", "runs of each", "mean score", "mean of those chosen",
+             "minutes of processor time")  # fmt: skip
+    return markdown(names, rows)
+
+
+def map_run_effects() -> str:
+    """Return the best two components of each family and the worst, in real runs."""
+    *rows, contrast = data("map-run-effects")
+    shown: list[tuple[str, Row]] = []
+    for family in dict.fromkeys(row["family"] for row in rows):
+        own = sorted((r for r in rows if r["family"] == family), key=lambda r: -float(r["effect"]))
+        shown += [(f"{family}: {r['component']}", r) for r in (*own[:2], own[-1])]
+    shown.append((contrast["component"], contrast))
+    table = [
+        (name, *(f"{float(r[key]):+.3f}".replace("-", "−") for key in ("effect", "low", "high")))
+        for name, r in shown
+    ]
+    return markdown(("component", "effect", "95 % interval from", "to"), table)
+
+
+def map_published() -> str:
+    """Return what real runs let expect of published methods, best first."""
+    rows = sorted(data("map-published"), key=lambda r: -float(r["expected"]))
+    names = ("method", "expected score", "exchange", "after it")
+    return markdown(names, [tuple(r.values()) for r in rows])
+
+
+def map_state() -> str:
+    """Return what seeing the state of the search changes."""
+    rows = [(r["kind"], r["methods"], f"{float(r['mean']):.3f} ± {float(r['interval']):.3f}"
+             .replace("-", "−"), f"{float(r['best']):.3f}") for r in data("map-state")]  # fmt: skip
+    return markdown(("kind", "methods", "mean score, 95 % interval", "best"), rows)
+
+
+def map_final() -> str:
+    """Return the best methods of the rounds beside others on fresh instances."""
+    tests = by_name(data("map-final-adapting"))
+    components = {r["method"]: r["components"].replace("_", " ") for r in data("map-winners")}
+    ranked = sorted(overview("map-final", ("all",)), key=lambda row: float(row[3]))
+    kinds = {"real-": 10, "": 6, "-method": 6, "state": 3, "uniform": 1}
+    left = dict(kinds)
+    table = []
+    for method, _, area, rank in ranked:
+        kind = _kind_of_final(method)
+        left[kind] -= 1
+        if left[kind] < 0:
+            continue
+        test = tests.get(method)
+        cells = (test["wins"], test["losses"]) if test else ("", "")
+        name = f"{method}: {components[method]}" if method in components else method
+        table.append((name, area, rank, *cells))
+    names = ("method", "ECDF area", f"mean rank of {len(ranked)}", "better than uniform on",
+             "worse on")  # fmt: skip
+    return markdown(names, table)
+
+
+def _kind_of_final(method: str) -> str:
+    """Return which part of the last table a method belongs to."""
+    if method.startswith(("state-", "q-")):
+        return "state"
+    if method.startswith("real-") or method == "uniform":
+        return method if method == "uniform" else "real-"
+    return "-method" if method.endswith("-method") else ""
+
+
+def map_groups() -> str:
+    """Return how often groups of methods are better than uniform choice on fresh instances."""
+    rows = [
+        (r["group"], r["methods"], *(f"{float(r[key]):.3f}" for key in ("share", "low", "high")))
+        for r in data("map-final-groups")
+    ]
+    names = ("methods", "number", "share of runs", "95 % interval from", "to")
+    return markdown(names, rows)
+
+
+def _phrases_of_runs() -> list[str]:
+    """Return what the page of the map says of real runs."""
+    spread = by_name(data("map-run-spread"), "quantity")
+    mean, deviation, share = (
+        float(spread[name]["value"])
+        for name in ("mean", "deviation of the methods", "share above 0.5")
+    )
+    low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
+    first, second = data("map-rounds")[:2]
+    again = [(int(r["wins"]), int(r["losses"])) for r in data("map-again")]
+    wins, losses = ((min(values), max(values)) for values in zip(*again, strict=True))
+    return [
+        f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
+        f"{float(second['mean']):.2f}",
+        f"On average a method's run beats {mean:.2f}",
+        f"have a standard deviation of {deviation:.2f}, so that {share:.0%}".replace("%", " %"),
+        f"(bootstrap interval: {100 * low:.0f} to {100 * high:.0f} %)",
+        f"{float(spread['rank correlation with replays']['value']):.2f} over all 23,800 methods"
+        .replace("-", "−"),
+        f"{wins[0]} to {wins[1]} and worse on {losses[0]} to {losses[1]}",
+    ]  # fmt: skip
+
+
+def map_mix() -> str:
+    """Return the best method of the rounds in the pool of `mix`, beside the method of `mix`."""
+    settings = {"map-mix-10d": "10-D, 1,000·D", "map-mix-5d": "5-D, 1,000·D",
+                "map-mix-20d": "20-D, 1,000·D", "map-mix-long": "10-D, 10,000·D"}  # fmt: skip
+    table = []
+    for name, setting in settings.items():
+        for r in data(name):
+            if (r["first"], r["second"]) == ("mix", "mix-real-1"):
+                ratio = 10 ** -float(r["difference"])
+                ps = (f"{float(r[key]):.2g}" for key in ("p", "p_holm_functions"))
+                table.append((setting, r["losses"], r["wins"], f"{ratio:.2f}", *ps))
+    names = ("setting", "better than mix on", "worse on", "effort", "p",
+             "p, functions")  # fmt: skip
+    return markdown(names, table)
+
+
 _NOISE_GROUPS = {"moderate": range(101, 107), "severe": range(107, 122),
                  "severe multimodal": range(122, 131)}  # fmt: skip
 _NOISE_KINDS = {
@@ -807,6 +940,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-components": map_components,
     "map-confirmed": map_confirmed,
     "map-law": map_law,
+    "map-hosts": map_hosts,
+    "map-rounds": map_rounds,
+    "map-run-effects": map_run_effects,
+    "map-published": map_published,
+    "map-state": map_state,
+    "map-final": map_final,
+    "map-groups": map_groups,
+    "map-mix": map_mix,
 }
 
 
@@ -832,6 +973,7 @@ def phrases() -> dict[str, list[str]]:
             f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
             f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
             "better on {} to {} of the 48".format(*_wins_of_map()),
+            *_phrases_of_runs(),
         ],
         "docs/results/README.md": [
             f"better on {rival['wins']} problems and worse on {rival['losses']} "

@@ -158,6 +158,8 @@ RELATED: tuple[Mapping[str, str], ...] = (
     {"uniform": "uniform choice of nine strategies with the settings of the package",
      "DE-uniform": "uniform choice in the published algorithm of 2010",
      "mix-uniform": "uniform choice from the pool of mix"},
+    {"mix": "the recommended differential evolution",
+     "mix-shares": "with another selection, compared within 10,000·D"},
     {"SHADE": "as published", "SHADE-restart": "with restarts of this package"},
     {"CMA-ES": "of this package", "BIPOP-CMA-ES": "of the library pycma"},
 )  # fmt: skip

@@ -4,8 +4,8 @@ Four groups, in the order of :func:`uaos.methods`: the 27 methods that the frame
 in the literature (`method`), the five configurations tuned there and one inferred from its results
 (`tuned`), the configurations to compare with (`baseline`: uniform choice, JADE, SHADE, also with
 restarts, L-SHADE, each strategy alone, and `mix`, the recommended differential evolution, also with
-uniform choice from its pool), and algorithms of the literature with their own pool, F and CR
-(`original`).
+another selection and with uniform choice from its pool), and algorithms of the literature with
+their own pool, F and CR (`original`).
 """
 
 from typing import Any
@@ -125,9 +125,9 @@ def _baselines() -> list[Configuration]:
     ]
 
 
-@add_group(RECOMMENDED, f"{RECOMMENDED}-uniform")
+@add_group(RECOMMENDED, f"{RECOMMENDED}-shares", f"{RECOMMENDED}-uniform")
 def _mix() -> list[Configuration]:
-    """Return seven operators under the recommended selector, and under uniform choice."""
+    """Return seven operators under the recommended selector, another one, and uniform choice."""
     memory, pbest = SuccessHistory(6), "curr-to-pbest/1 (archived)"
     usual, wide = Cauchy(0.5, 0.1), Cauchy(0.7, 0.1)
     pool = (
@@ -150,11 +150,20 @@ def _mix() -> list[Configuration]:
         "population, restarts.",
         "baseline",
     )  # fmt: skip
+    shares = Configuration(
+        f"{RECOMMENDED}-shares",
+        Method("median_improvement", "generation_success_sum", "weighted_sum", "identity",
+               "shares"),
+        settings, "",
+        "mix with the best method of the map: each operator gets its share of every generation. "
+        "Ahead of mix within 10,000·D evaluations.",
+        "baseline",
+    )  # fmt: skip
     chance = Configuration(
         f"{RECOMMENDED}-uniform", uniform_method(), settings, "",
         "Uniform choice from the pool of mix: what adapting adds to that pool.", "baseline",
     )  # fmt: skip
-    return [recommended, chance]
+    return [recommended, shares, chance]
 
 
 def _sade() -> DifferentialEvolutionSettings:
