@@ -1,16 +1,18 @@
 """Noisy functions: the share of COCO's targets, other libraries, calibration, and credit.
 
     python benchmarks/noise.py coco noisy.csv --dim 5 --budget 1000 --instances 6-10
-    python benchmarks/noise.py detect --dim 5 --budget 1000 --instances 6-10
+    python benchmarks/noise.py published cocopp/refalgs/best09-16-bbob-noisy published.csv
+    python benchmarks/noise.py detect detect.csv --dim 5 --budget 100 --instances 6-7
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
     python benchmarks/noise.py outside outside.csv --seeds 2 --budget 200
     python benchmarks/noise.py calibrate --runs 1000 --budgets 300
-    python benchmarks/noise.py credit --repetitions 100
-    python benchmarks/noise.py rewards --instances 1-5
+    python benchmarks/noise.py credit credit.csv --repetitions 100
+    python benchmarks/noise.py rewards rewards.csv --instances 1-5
 
 `coco` runs `uaos.minimize` with its default method on bbob-noisy, logged by COCO's own observer:
 what counts is the value without noise of the best point evaluated, as a share of the 51 targets
-10², 10^1.8, …, 10^-8. `detect` counts the evaluations of noiseless BBOB functions that are
+10², 10^1.8, …, 10^-8. `published` writes the same of the best published algorithm of each function,
+from COCO's reference data. `detect` counts the evaluations of noiseless functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
 that libraries return on noisy versions of functions by their true values, `outside` on the
 problems of `noise_problems.py`. `calibrate` counts how
@@ -106,30 +108,57 @@ def logged_shares(folder: str) -> Iterator[tuple[tuple[int, int, int], float]]:
             yield (function, dimension, number), float(np.mean(value <= TARGETS * (1 + 1e-9)))
 
 
+def run_published(arguments: argparse.Namespace) -> None:
+    """Write the shares of targets that the best published algorithm of each problem reaches.
+
+    `folder` is `refalgs/best09-16-bbob-noisy` of the source distribution of cocopp. A target counts
+    if its average running time, that of the best of 45 algorithms for it, is within the budget.
+    """
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([name for name in COLUMNS if name != "instance"])
+        for dimension in (5, 10, 20):
+            for function in range(101, 131):
+                path = Path(arguments.folder) / f"bbob-bestalg_f{function}_d{dimension:02d}.dat"
+                lines = path.read_text(encoding="utf-8").splitlines()
+                times = np.array([line.split()[:2] for line in lines if line[0] != "%"], float)
+                for budget in (100, 300, 1000, 10_000):
+                    reached = times[times[:, 0] <= budget * dimension, 1]
+                    best = reached.min(initial=np.inf)
+                    share = float(np.mean(best <= TARGETS * (1 + 1e-9)))
+                    writer.writerow([dimension, budget, function, f"{share:.4f}"])
+
+
 # What detection costs
 
 
 def run_detect(arguments: argparse.Namespace) -> None:
-    """Print, for noiseless functions, evaluations spent on detection and what changes."""
-    suite = uaos.suite("bbob", dimension=arguments.dim, instances=arguments.instances)
-    spent, better, worse, equal, noisy = [], 0, 0, 0, 0
-    for k, problem in enumerate(suite):
-        budget = arguments.budget * problem.dimension
-        with_it, without = (
-            uaos.minimize(problem, budget=budget, seed=1 + k, noise=noise, history=False)
-            for noise in ("auto", False)
-        )
-        noisy += with_it.fun_std is not None
-        repeats = _repeats(problem, budget, 1 + k)
-        spent.append(repeats / budget)
-        better += with_it.fun < without.fun
-        worse += with_it.fun > without.fun
-        equal += with_it.fun == without.fun
-    print(
-        f"{len(suite)} runs of {arguments.budget}·D: detection takes {np.mean(spent):.2%} of the "
-        f"evaluations (at most {np.max(spent):.2%}); called noisy: {noisy}; final value with it "
-        f"equal {equal}, better {better}, worse {worse}"
-    )
+    """Write, for noiseless functions, evaluations spent on detection and what changes."""
+    from outside_problems import problems
+
+    part = {"dimension": arguments.dim, "instances": arguments.instances}
+    sets = {
+        "BBOB": list(uaos.suite("bbob", **part)),
+        "outside": [
+            uaos.Problem(p.values, p.bounds, name=p.name, vectorized=True)
+            for p in problems("report")
+        ],
+    }
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["set", "problem", "budget", "seed", "repeats", "noisy", "auto", "false"])
+        for name, chosen in sets.items():
+            for k, problem in enumerate(chosen):
+                budget = arguments.budget * problem.dimension
+                auto, false = (
+                    uaos.minimize(problem, budget=budget, seed=1 + k, noise=noise, history=False)
+                    for noise in ("auto", False)
+                )
+                noisy = auto.fun_std is not None or "are off" in auto.message
+                repeats = _repeats(problem, budget, 1 + k)
+                row = [name, problem.name, budget, 1 + k, repeats, noisy, auto.fun, false.fun]
+                writer.writerow(row)
+                file.flush()
 
 
 def _repeats(problem: uaos.Problem, budget: int, seed: int) -> int:
@@ -378,19 +407,21 @@ def methods_by_reward() -> dict[str, uaos.Method]:
 
 
 def run_credit(arguments: argparse.Namespace) -> None:
-    """Print how often the best operator is chosen, by reward and scenario."""
+    """Write how often the best operator is chosen, by reward and scenario."""
     from uaos.scenarios import UniformScenario, compare_methods
     from uaos.scenarios.kinds import CauchyScenario, NoisyScenario
 
+    kinds = {"none": UniformScenario, "normal": NoisyScenario, "Cauchy": CauchyScenario}
     methods = methods_by_reward()
-    columns = [
-        compare_methods(methods, kind(every=100, steps=500), repetitions=arguments.repetitions)
-        for kind in (UniformScenario, NoisyScenario, CauchyScenario)
-    ]
-    print("| reward | without noise | normal noise | Cauchy noise |\n|---|--:|--:|--:|")
-    rows = zip(*(column.summaries() for column in columns), strict=True)
-    for row in sorted(rows, key=lambda row: -row[1].share.mean):
-        print(f"| `{row[0].name}` | " + " | ".join(f"{r.share.mean:.3f}" for r in row) + " |")
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["reward", "noise", "repetitions", "share", "error"])
+        for noise, kind in kinds.items():
+            scenario = kind(every=100, steps=500)
+            found = compare_methods(methods, scenario, repetitions=arguments.repetitions)
+            for row in found.summaries():
+                share = f"{row.share.mean:.4f}", f"{row.share.error:.4f}"
+                writer.writerow([row.name, noise, arguments.repetitions, *share])
 
 
 #: Functions of bbob-noisy with severe Gaussian noise, and those of BBOB without it.
@@ -398,29 +429,30 @@ PAIRS = {107: 1, 110: 8, 113: 7, 119: 14, 122: 17, 128: 21}
 
 
 def run_rewards(arguments: argparse.Namespace) -> None:
-    """Print the mean log10 error of differential evolution by reward, with noise and without."""
+    """Write the errors of differential evolution by reward, with noise and without."""
+    from uaos.optimizers.configuration import uniform_method
+
     part = {"dimension": arguments.dim, "instances": arguments.instances}
-    suites = [
-        uaos.suite(name, functions=",".join(map(str, numbers)), **part)
-        for name, numbers in (("bbob", PAIRS.values()), ("bbob-noisy", PAIRS))
-    ]
-    rows = []
-    for name, method in methods_by_reward().items():
-        means = []
-        for suite in suites:
-            errors = []
-            for k, problem in enumerate(suite):
-                found = uaos.minimize(
-                    problem, method=method, budget=arguments.budget * arguments.dim, seed=k + 1,
-                    history=False,
-                )  # fmt: skip
-                error = problem.true_values(found.x[None])[0] - problem.optimum
-                errors.append(np.log10(max(error, 1e-8)))
-            means.append(float(np.mean(errors)))
-        rows.append((means[1], f"| `{name}` | {means[0]:.2f} | {means[1]:.2f} |"))
-        print(name, *means, file=sys.stderr, flush=True)
-    print("| reward | without noise | with noise |\n|---|--:|--:|")
-    print("\n".join(row for _, row in sorted(rows)))
+    suites = {
+        kind: uaos.suite(name, functions=",".join(map(str, numbers)), **part)
+        for kind, name, numbers in (
+            ("none", "bbob", PAIRS.values()), ("Gaussian", "bbob-noisy", PAIRS),
+        )
+    }  # fmt: skip
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["reward", "noise", "problem", "instance", "error"])
+        for name, method in {"uniform": uniform_method(), **methods_by_reward()}.items():
+            for kind, suite in suites.items():
+                for k, problem in enumerate(suite):
+                    found = uaos.minimize(
+                        problem, method=method, budget=arguments.budget * arguments.dim,
+                        seed=k + 1, history=False,
+                    )  # fmt: skip
+                    error = problem.true_values(found.x[None])[0] - problem.optimum
+                    place = [k // (len(suite) // len(PAIRS)), problem.instance]
+                    writer.writerow([name, kind, *place, f"{max(error, 1e-8):.6g}"])
+            file.flush()
 
 
 def main() -> None:
@@ -440,7 +472,11 @@ def main() -> None:
     coco.add_argument("--budget", type=int, default=100)
     coco.add_argument("--functions")
     coco.add_argument("--enlarged", type=float)
+    published = command("published", run_published)
+    published.add_argument("folder")
+    published.add_argument("out")
     detect = command("detect", run_detect)
+    detect.add_argument("out")
     detect.add_argument("--dim", type=int, default=5)
     detect.add_argument("--instances", default="6-10")
     detect.add_argument("--budget", type=int, default=1000)
@@ -461,8 +497,11 @@ def main() -> None:
     calibrate = command("calibrate", run_calibrate)
     calibrate.add_argument("--runs", type=int, default=1000)
     calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])
-    command("credit", run_credit).add_argument("--repetitions", type=int, default=100)
+    credit = command("credit", run_credit)
+    credit.add_argument("out")
+    credit.add_argument("--repetitions", type=int, default=100)
     rewards = command("rewards", run_rewards)
+    rewards.add_argument("out")
     rewards.add_argument("--dim", type=int, default=5)
     rewards.add_argument("--budget", type=int, default=200)
     rewards.add_argument("--instances", default="1-5")

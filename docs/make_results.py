@@ -20,7 +20,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.optimizers.catalogue import configuration, expanded
-from uaos.statistics import holm, rank_rows, wilcoxon_test
+from uaos.statistics import holm, rank_rows, sign_test, wilcoxon_test
 
 RESULTS = Path(__file__).parent / "results"
 PAGES = (RESULTS.parents[1] / "README.md", RESULTS.parent / "adapters.md",
@@ -867,16 +867,24 @@ _NOISE_KINDS = {
 def noise_coco() -> str:
     """Return mean shares of COCO's targets on bbob-noisy, by group and kind of noise."""
     columns = {"all": range(101, 131), **_NOISE_GROUPS, **_NOISE_KINDS}
+    ours, published = _shares("noise-coco"), _shares("noise-published")
+    table = []
+    for (dimension, budget), runs in sorted(ours.items()):
+        for name, rows in ((f"uaos, {len(runs)} runs", runs),
+                           ("best published", published[dimension, budget])):  # fmt: skip
+            chosen = [[share for f, share in rows if f in part] for part in columns.values()]
+            means = [f"{sum(shares) / len(shares):.3f}".lstrip("0") for shares in chosen]
+            table.append([str(dimension), f"{budget:,}·D", name, *means])
+    return markdown(["dimension", "evaluations", "", *columns], table)
+
+
+def _shares(name: str) -> dict[tuple[int, int], list[tuple[int, float]]]:
+    """Return functions and shares of targets by dimension and budget."""
     rows: dict[tuple[int, int], list[tuple[int, float]]] = {}
-    for row in data("noise-coco"):
+    for row in data(name):
         cell = int(row["dimension"]), int(row["budget"])
         rows.setdefault(cell, []).append((int(row["function"]), float(row["share"])))
-    table = []
-    for (dimension, budget), runs in sorted(rows.items()):
-        chosen = [[share for f, share in runs if f in part] for part in columns.values()]
-        means = [f"{sum(shares) / len(shares):.3f}".lstrip("0") for shares in chosen]
-        table.append([str(dimension), f"{budget:,}·D", str(len(runs)), *means])
-    return markdown(["dimension", "evaluations", "runs", *columns], table)
+    return rows
 
 
 def noise_beside() -> str:
@@ -885,7 +893,13 @@ def noise_beside() -> str:
     for row in data("noise-beside"):
         problem = (row["function"], row["noise"], row["seed"])
         values.setdefault(problem, {})[row["solver"]] = float(row["value"])
-    runs = list(values.values())
+    rows = [[solver, rank, f"{median(run[solver] for run in values.values()):.3g}", pair]
+            for solver, rank, pair in _ranked(list(values.values()))]  # fmt: skip
+    return markdown(["", "mean rank", "median value", "uaos better, worse"], rows)
+
+
+def _ranked(runs: list[dict[str, float]]) -> list[tuple[str, str, str]]:
+    """Return solvers, their mean ranks, and on how many runs uaos is better and worse."""
     table = []
     for solver in runs[0]:
         below = [sum(v < run[solver] for v in run.values()) for run in runs]
@@ -893,9 +907,81 @@ def noise_beside() -> str:
         rank = 1 + (sum(below) + sum(ties) / 2) / len(runs)
         better = sum(run["uaos"] < run[solver] for run in runs)
         worse = sum(run["uaos"] > run[solver] for run in runs)
-        middle = median(run[solver] for run in runs)
-        table.append((rank, [solver, f"{rank:.2f}", f"{middle:.3g}", f"{better}, {worse}"]))
-    names = ["", "mean rank", "median value", "uaos better, worse"]
+        pair = "" if solver == "uaos" else f"{better}, {worse}"
+        table.append((rank, (solver, f"{rank:.2f}", pair)))
+    return [row for _, row in sorted(table)]
+
+
+def noise_outside() -> str:
+    """Return mean ranks by true value on noisy problems from outside, by budget."""
+    runs: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
+    for row in data("noise-outside"):
+        problem = (row["problem"], row["seed"])
+        cell = runs.setdefault(row["budget"], {}).setdefault(problem, {})
+        cell[row["solver"]] = float(row["value"])
+    table = []
+    for budget, cells in runs.items():
+        counts = [len(cell) for cell in cells.values()]
+        for number in sorted(set(counts)):
+            # Solvers that were run on some of the problems have a comparison of their own.
+            every = [cell for cell in cells.values() if len(cell) >= number]
+            common = set.intersection(*(set(cell) for cell in every))
+            kept = [{name: cell[name] for name in cell if name in common} for cell in every]
+            table += [[f"{int(budget):,}", str(len(kept)), *row] for row in _ranked(kept)]
+    return markdown(["evaluations", "runs", "", "mean rank", "uaos better, worse"], table)
+
+
+def noise_detect() -> str:
+    """Return what detection costs on functions without noise, by set of problems."""
+    table = []
+    rows = data("noise-detect")
+    for name in dict.fromkeys(row["set"] for row in rows):
+        runs = [row for row in rows if row["set"] == name]
+        spent = [int(row["repeats"]) / int(row["budget"]) for row in runs]
+        pairs = [(float(row["auto"]), float(row["false"])) for row in runs]
+        better, worse = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
+        noisy = sum(row["noisy"] == "True" for row in runs)
+        larger = median((a - b) / abs(b) for a, b in pairs if a > b)
+        table.append(
+            [name, str(len(runs)), f"{sum(spent) / len(spent):.2%}", f"{max(spent):.2%}",
+             str(noisy), str(len(runs) - better - worse), str(better), str(worse),
+             f"{sign_test(better, worse):.1g}", f"{larger:.1g}"]
+        )  # fmt: skip
+    names = ["", "runs", "repeated, mean", "at most", "called noisy", "equal", "better", "worse",
+             "p", "median difference of the worse, relative"]  # fmt: skip
+    return markdown(names, table)
+
+
+def noise_credit() -> str:
+    """Return how often each reward leads to the best operator, by noise, with standard errors."""
+    shares: dict[str, dict[str, tuple[float, str]]] = {}
+    for row in data("noise-credit"):
+        value, error = float(row["share"]), float(row["error"])
+        shares.setdefault(row["reward"], {})[row["noise"]] = value, f"{value:.3f} ± {error:.3f}"
+    ordered = sorted(shares.items(), key=lambda item: -item[1]["normal"][0])
+    rows = [[f"`{name}`", *(cell[1] for cell in cells.values())] for name, cells in ordered]
+    return markdown(["reward", "without noise", "normal noise", "Cauchy noise"], rows)
+
+
+def noise_rewards() -> str:
+    """Return mean log10 errors of differential evolution by reward, beside uniform choice."""
+    runs: dict[str, dict[tuple[str, ...], float]] = {}
+    for row in data("noise-rewards"):
+        key = row["noise"], row["problem"], row["instance"]
+        runs.setdefault(row["reward"], {})[key] = math.log10(float(row["error"]))
+    uniform, table = runs["uniform"], []
+    for name, errors in runs.items():
+        cells = []
+        for noise in ("none", "Gaussian"):
+            keys = [key for key in errors if key[0] == noise]
+            mean = sum(errors[key] for key in keys) / len(keys)
+            better = sum(errors[key] < uniform[key] for key in keys)
+            worse = sum(errors[key] > uniform[key] for key in keys)
+            same = name == "uniform"
+            p = "" if same else f"{sign_test(better, worse):.3f}"
+            cells += [f"{mean:.2f}", "" if same else f"{better}, {worse}", p]
+        table.append((float(cells[3]), [f"`{name}`", *cells]))
+    names = ["reward", "without noise", "better, worse", "p", "with noise", "better, worse", "p"]
     return markdown(names, [row for _, row in sorted(table)])
 
 
@@ -930,6 +1016,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "filled": filled,
     "noise-coco": noise_coco,
     "noise-beside": noise_beside,
+    "noise-outside": noise_outside,
+    "noise-detect": noise_detect,
+    "noise-credit": noise_credit,
+    "noise-rewards": noise_rewards,
     "seven": seven,
     "seven-art": seven_art,
     "bbob-versions": bbob_versions,

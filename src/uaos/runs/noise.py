@@ -86,13 +86,13 @@ class PointEstimate:
 
     def include(self, values: Sequence[float] | FloatArray) -> None:
         """Include values of the point, except those that are not finite."""
-        for value in values:
+        for value in map(float, values):  # whose products overflow without a warning
             if math.isfinite(value):
                 self.count += 1
                 before = value - (self.mean if self.count > 1 else 0.0)
                 self.mean = before if self.count == 1 else self.mean + before / self.count
                 self._squares += before * (value - self.mean) if self.count > 1 else 0.0
-                self.latest = [*self.latest[1 - LATEST :], float(value)]
+                self.latest = [*self.latest[1 - LATEST :], value]
 
     @property
     def deviation(self) -> float:
