@@ -729,7 +729,8 @@ def map_hosts() -> str:
     rows = []
     for host, name in (("wide", "27 operators: strategy, F, CR"), ("alns", "large neighborhoods")):
         own = [r for r in data("map-hosts") if r["host"] == host]
-        pairs = [(float(r["predicted"]), float(r["gain"])) for r in own]
+        predicted = {(r["host"], r["run"]): float(r["predicted"]) for r in data("map-predicted")}
+        pairs = [(predicted[host, r["run"]], float(r["gain"])) for r in own]
         medians = (f"{median(values):.0%}" for values in zip(*pairs, strict=True))
         rows.append((name, str(len(own)), *medians, f"{rank_correlation(pairs):.2f}"))
     names = ("host", "runs", "median gain, predicted", "measured", "rank correlation")
