@@ -520,6 +520,24 @@ def few() -> str:
     )  # fmt: skip
 
 
+def constrained() -> str:
+    """Return the share of targets reached on bbob-constrained, with a column per contender."""
+    rows = data("constrained")
+    names = list(dict.fromkeys(row["contender"] for row in reversed(rows)))
+    lines: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = row["dimension"], row["evaluations_per_dimension"], row["instances"]
+        lines.setdefault(key, {})[row["contender"]] = row["share"]
+    return markdown(
+        ("D", "evaluations", "instances", *names),
+        (
+            [dimension, f"{int(at):,}·D", instances.replace(" ", ", ")]
+            + [shares.get(name, "") for name in names]
+            for (dimension, at, instances), shares in lines.items()
+        ),
+    )
+
+
 def workers() -> str:
     """Return how much faster a few workers make a run that waits for each batch."""
     runs = data("workers")
@@ -1012,6 +1030,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "spaces-optima": spaces_optima,
     "moves": moves,
     "few": few,
+    "constrained": constrained,
     "workers": workers,
     "dask": dask,
     "filled": filled,
