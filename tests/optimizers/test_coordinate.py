@@ -102,6 +102,14 @@ def test_an_interaction_of_any_two_coordinates_is_noticed(pair):
     assert found.evaluations == 8
 
 
+def test_without_bounds_a_far_point_hides_no_interaction():
+    """Within 1e6 times x0, where other runs may start, x0⁴ is all that the values show."""
+    found = CoordinateSearch([(-np.inf, np.inf)] * 3, seed=3, x0=[2.0, 5.0, 1.0])
+    points = found.ask()
+    found.tell(points[:, 0] ** 4 + (points[:, 1] - points[:, 2]) ** 2)
+    assert not found.separable
+
+
 def test_rounding_errors_are_no_interaction():
     found = CoordinateSearch([(-5, 5)] * 20, seed=1)
     found.tell(1e6 + 1e3 * rastrigin(found.ask()))

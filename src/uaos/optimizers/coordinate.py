@@ -386,7 +386,8 @@ class CoordinateSearch(RestartingSearch):
         """Return the starting point and its mixtures with another, which show interactions.
 
         The coordinates are split in two by each bit of their numbers, so that some split separates
-        any two. If they do not interact, f(x) + f(z) = f(x mixed with z) + f(z mixed with x).
+        any two. If they do not interact, f(x) + f(z) = f(x mixed with z) + f(z mixed with x). The
+        other point is near, as far away one coordinate may hide the interactions of the others.
         """
         D = self.dimension
         if D == 1:
@@ -395,7 +396,7 @@ class CoordinateSearch(RestartingSearch):
         number = self.rng.permutation(D)
         takes = ((number[None] >> np.arange(bits)[:, None]) & 1).astype(bool)
         self._mixing = np.concatenate([np.ones((1, D), bool), takes, ~takes])
-        other = self.rng.uniform(*self.region.draw(self.rng))
+        other = self.rng.uniform(*self.region.first())
         return np.concatenate([self._x[None], np.where(self._mixing, other, self._x)])
 
     def _learn_start(self, values: FloatArray) -> None:
