@@ -35,7 +35,8 @@ CITATION = f"""\
 class MethodMap:
     """Scores of all combinations of the components, with default hyper-parameters.
 
-    Methods are numbered in the order of `itertools.product` over the five families.
+    Made by :func:`load_map`. Methods are numbered in the order of `itertools.product` over the
+    five families.
 
     Attributes
     ----------
