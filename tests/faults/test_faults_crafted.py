@@ -127,6 +127,15 @@ def test_what_uaos_never_writes_is_refused_on_opening(
     count("crafted stores with valid checksums, read or refused in one line")
 
 
+def test_a_store_of_an_unknown_kind_is_refused_in_a_short_line(whole: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "a.db"
+    shutil.copy(whole, copy)
+    assert craft(copy, "about", "value", "1" * LONG, every=True)
+    line = attempt(Store.open, copy)[1]
+    assert "neither a benchmark nor a tuning" in line
+    assert len(line) < 2000
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [("evaluations", "text"), ("evaluations", 0), ("best", b"blob"), ("hits", bytes(8)),

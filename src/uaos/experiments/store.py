@@ -718,11 +718,13 @@ def open_store(path: str | os.PathLike[str], *kinds: type[S]) -> S:
         with reading(place):
             row = connection.execute("SELECT value FROM about WHERE key = 'kind'").fetchone()
         matching = [kind for kind in kinds if row is None or row[0] == kind.kind]
+        if not matching and row[0] not in _COMMANDS:
+            raise damaged(place, "neither a benchmark nor a tuning")
         if not matching:
             expected = " or ".join(kind.kind for kind in kinds)
             raise InvalidFile(
                 f"{place}: the store of a {row[0]}, where that of a {expected} is expected; "
-                f"`{_COMMANDS.get(row[0], 'uaos')}` reads it"
+                f"`{_COMMANDS[row[0]]}` reads it"
             )
         store = matching[0](place, connection, None)
         store._check_names()
