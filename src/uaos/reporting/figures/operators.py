@@ -120,7 +120,7 @@ def _descent(axes: Axes, course: Course) -> None:
     axes.plot(course.history.evaluations, best, color=INK, linewidth=1.2)
     axes.set_ylabel(label)
     finite = best[np.isfinite(best)]
-    if len(finite) and finite.min() > 0 and finite.max() > 10 * finite.min():
+    if len(finite) and finite.min() > 0 and finite.max() / 10 > finite.min():
         axes.set_yscale("log")
         decades(axes.yaxis, 4)
     restarts = _restarts(course)
