@@ -117,6 +117,7 @@ def _probabilities(axes: Axes, course: Course) -> None:
 
 def _descent(axes: Axes, course: Course) -> None:
     label, best = _best(course)
+    best = np.where(np.isfinite(best), np.clip(best, -1e300, 1e300), best)  # for the axes
     axes.plot(course.history.evaluations, best, color=INK, linewidth=1.2)
     axes.set_ylabel(label)
     finite = best[np.isfinite(best)]
