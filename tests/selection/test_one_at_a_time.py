@@ -44,9 +44,11 @@ def course(name: str, k: int, steps: int) -> tuple[list[int], list[list[float]]]
     return operators, probabilities
 
 
-# A step of one offspring goes to the largest share, so a method that allots steps is left out.
+# A single offspring goes to the largest share, so methods that allot shares are left out.
 @pytest.mark.parametrize("k", [5, 9])
-@pytest.mark.parametrize("name", [n for n in CATALOGUE if uaos.method(n).scope != "step"])
+@pytest.mark.parametrize(
+    "name", [n for n in CATALOGUE if uaos.method(n).selection.name != "shares"]
+)
 def test_every_operator_is_selected(name: str, k: int) -> None:
     assert len(set(course(name, k, 250)[0])) == k
 
