@@ -279,12 +279,17 @@ class Optimizer(ABC):
         self, settings: object, method: object, changes: Mapping[str, object]
     ) -> tuple[OptimizerSettings, Method | None]:
         """Return the settings and the method of the run; box, budget and generator are set."""
-        if method is not None:
+        if method is not None and not self.selects:
             raise InvalidParameter(
                 f"{self.name} takes no method: it does not select among operators",
                 name="method", value=method,
             )  # fmt: skip
-        return self.settings_class.of(settings).changed(changes), None
+        if not (method is None or isinstance(method, Method)):
+            raise InvalidParameter(
+                f"method is {shortened(method)}; expected a uaos.Method or None",
+                name="method", value=method,
+            )  # fmt: skip
+        return self.settings_class.of(settings).changed(changes), method
 
     def _checked_starts(self, x0: ArrayLike | None) -> FloatArray | None:
         """Return the points to start from, (m, D), or raise if they are invalid."""

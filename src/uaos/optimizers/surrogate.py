@@ -12,14 +12,12 @@ Jones, D. R., Schonlau, M. & Welch, W. J. (1998), "Efficient global optimization
 black-box functions", Journal of Global Optimization 13.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
@@ -30,7 +28,6 @@ from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
 from uaos.selection import bibliography as bib
-from uaos.selection.method import Method
 from uaos.selection.selector import Selector
 from uaos.statefile import SavedState, State
 
@@ -260,16 +257,6 @@ class SurrogateSearch(Optimizer):
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
     selects: ClassVar[bool] = True
     settings: SurrogateSettings
-
-    def _choose_settings(
-        self, settings: object, method: object, changes: Mapping[str, object]
-    ) -> tuple[OptimizerSettings, Method | None]:
-        if not (method is None or isinstance(method, Method)):
-            raise InvalidParameter(
-                f"method is {shortened(method)}; expected a uaos.Method or None",
-                name="method", value=method,
-            )  # fmt: skip
-        return SurrogateSettings.of(settings).changed(changes), method
 
     def _start(self) -> None:
         kinds = np.zeros(self.dimension, np.int64) if self.integrality is None else self.integrality

@@ -8,7 +8,6 @@ from typing import ClassVar, cast
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility
@@ -180,17 +179,12 @@ class Portfolio(Optimizer):
     def _choose_settings(
         self, settings: object, method: object, changes: Mapping[str, object]
     ) -> tuple[PortfolioSettings, Method | None]:
-        if not (method is None or isinstance(method, Method)):
-            raise InvalidParameter(
-                f"method is {shortened(method)}; expected a uaos.Method or None",
-                name="method",
-                value=method,
-            )
-        chosen = PortfolioSettings.of(settings).changed(changes)
+        common, checked_method = super()._choose_settings(settings, method, changes)
+        chosen = cast(PortfolioSettings, common)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
         self._horizon = self.budget  # the number of points that the members plan with
         members = chosen.chosen or self._default_members(chosen.noisy)
-        return dataclasses.replace(chosen, members=self._able(members)), method
+        return dataclasses.replace(chosen, members=self._able(members)), checked_method
 
     def _default_members(self, noisy: bool) -> tuple[Member, ...]:
         """Return the members of the table for this problem."""
