@@ -143,7 +143,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def reached(course: Course, evaluations: float) -> float:
-    """Return the share of targets reached after so many evaluations."""
+    """Return the share of targets reached after a number of evaluations."""
     best = min([error for n, error in course if n <= evaluations] or [np.inf])
     return float(np.mean(best <= TARGETS * (1 + 1e-9)))
 

@@ -30,8 +30,9 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -311,13 +312,21 @@ SOLVERS: dict[str, Solver] = {
 }  # fmt: skip
 
 
-def run_beside(arguments: argparse.Namespace) -> None:
-    """Run libraries on noisy functions, and append the true value of what each returns."""
-    new = not Path(arguments.out).exists()
-    with open(arguments.out, "a", newline="", encoding="utf-8") as file:
+@contextmanager
+def _appending(path: str, names: list[str]) -> Iterator[tuple[TextIO, Any]]:
+    """Open a CSV file to append rows to; a new one gets a row of names first."""
+    new = not Path(path).exists()
+    with open(path, "a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         if new:
-            writer.writerow(["solver", "function", "dimension", "noise", "seed", "value", "nfev"])
+            writer.writerow(names)
+        yield file, writer
+
+
+def run_beside(arguments: argparse.Namespace) -> None:
+    """Run libraries on noisy functions, and append the true value of what each returns."""
+    names = ["solver", "function", "dimension", "noise", "seed", "value", "nfev"]
+    with _appending(arguments.out, names) as (file, writer):
         for solver in arguments.solvers or SOLVERS:
             if solver == "Optuna TPE" and arguments.budget * arguments.dim > 1000:
                 continue  # takes minutes for a run
@@ -340,11 +349,8 @@ def run_outside(arguments: argparse.Namespace) -> None:
     """Run libraries on problems from outside, and append the true value of what each returns."""
     from noise_problems import outside
 
-    new = not Path(arguments.out).exists()
-    with open(arguments.out, "a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(["solver", "problem", "dimension", "budget", "seed", "value", "nfev"])
+    names = ["solver", "problem", "dimension", "budget", "seed", "value", "nfev"]
+    with _appending(arguments.out, names) as (file, writer):
         for solver in arguments.solvers or SOLVERS:
             started = time.process_time()
             for seed in range(arguments.first, arguments.first + arguments.seeds):

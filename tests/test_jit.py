@@ -75,6 +75,13 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def quarters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of kernels goes 0.25 s at a time."""
+    clock = iter(np.arange(1000) * 0.25)
+    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
+
+
 compiler_on = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
 
 
@@ -156,11 +163,9 @@ def test_two_processes_share_a_cache(tmp_path: Path) -> None:
 
 @compiler_on
 def test_a_second_run_like_the_first_compiles_nothing_more(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, quarters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kernel takes 0.75 s of each run, by a clock that goes 0.25 s at a time."""
-    clock = iter(np.arange(1000) * 0.25)
-    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
     monkeypatch.setattr(jit, "PATIENCE", 1.0)
     kernel = jit.njit(add_up)
     for run in range(5):
@@ -173,11 +178,9 @@ def test_a_second_run_like_the_first_compiles_nothing_more(
 
 @compiler_on
 def test_in_a_long_run_patience_is_short(
-    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+    empty_cache: Path, quarters: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two kernels take 0.25 s a call each; the second one is compiled once they took a second."""
-    clock = iter(np.arange(1000) * 0.25)
-    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
     monkeypatch.setattr(jit, "PATIENCE", 5.0)
     first, second = jit.njit(add_up), jit.njit(add_up)
     jit.begin_run()

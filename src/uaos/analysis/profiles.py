@@ -266,7 +266,7 @@ def _restarted(
 def _sums(
     values: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return sums of so many values each, drawn with replacement."""
+    """Return sums of a number of values each, drawn with replacement."""
     if values.min() == values.max():
         return np.asarray(values[0] * counts)
     sums = np.zeros(len(counts))

@@ -101,7 +101,7 @@ class Recorder:
         self.evaluations += len(values)
 
     def judge(self, evaluations: int, value: float) -> None:
-        """Record the true value of the point that is recommended after so many evaluations."""
+        """Record the true value of the point recommended after a number of evaluations."""
         self.evaluations = evaluations
         if -np.inf < value < self.best:
             self._improve(evaluations, value)

@@ -8,8 +8,8 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.statefile import SavedState, State
 
-#: A value is recalled at most so many times, once for each member of a portfolio; as this does not
-#: count against the budget, a search that keeps asking for one point would not end.
+#: A value is recalled at most this many times, once for each member of a portfolio; as this does
+#: not count against the budget, a search that keeps asking for one point would not end.
 MOST_RECALLS = 5
 
 

@@ -29,10 +29,11 @@ FIRST_REPEATS, LATER_REPEATS = 5, 2
 RECENT, LEAST_RECENT = 20, 4
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.1, 10, 400
-#: Candidates are evaluated again when the evaluations have grown by this factor, and by so many.
+#: Candidates are evaluated again when evaluations have grown by this factor and this number.
 GROWTH, LEAST_GROWTH = 1.5, 100
 #: While differences between points are real, the deviation is measured again when the interquartile
-#: range has fallen by this factor, with so many repeats, and at least so many evaluations apart.
+#: range has fallen by this factor, with this number of repeats, at intervals of at least this many
+#: evaluations.
 FALL, FALL_REPEATS, LEAST_APART = 4.0, 3, 8
 #: Repeats of each candidate then, as a share of the evaluations so far, and at most.
 FOLLOWING, MOST_REPEATS = 0.005, 10

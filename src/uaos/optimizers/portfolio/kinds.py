@@ -49,7 +49,7 @@ class Seat:
     restarts: bool = False
 
     def member(self, evaluations: float) -> Member:
-        """Return the member for a budget of so many evaluations per dimension."""
+        """Return the member for a number of evaluations per dimension."""
         base = catalogue.configuration(self.name)
         return Member(
             dataclasses.replace(base, settings=base.settings.changed(self.settings)),

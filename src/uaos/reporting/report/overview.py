@@ -22,8 +22,8 @@ _ABOUT = (
 
 _PROFILES = (
     "Each problem has 51 targets, errors from 1e2 to 1e-8. A line shows how many of them a method "
-    "has reached after so many evaluations: higher and further left is better. A cross marks the "
-    "end of the runs; beyond it, unsolved runs are continued by simulated restarts."
+    "has reached within a number of evaluations: higher and further left is better. A cross marks "
+    "the end of the runs; beyond it, unsolved runs are continued by simulated restarts."
 )
 
 
