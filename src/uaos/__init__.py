@@ -6,7 +6,7 @@ changes from problem to problem and during a run; adaptive operator selection le
     select → vary → evaluate → metric → memory → reward → quality → probability → select …
 
 Each arrow after `evaluate` is an exchangeable component (`uaos.components`); five of them make a
-method (`uaos.Method`); a method at work is a selector (`uaos.Selector`).
+method (`uaos.Method`); a running method is a selector (`uaos.Selector`).
 """
 
 # ruff: noqa: E402

@@ -17,10 +17,10 @@ _BESTS = "normalised_best_sum"
 _RATE: dict[str, float | str] = {"power": 1, "frac": 0.0, "noise": 0.0}
 
 # Name, the five components, the hyper-parameters that the framework's paper fixes, those that it
-# leaves open and another source gives, and the method's publication. The source of the former is
-# _SOURCES; where it has no entry, it is the code that the framework's authors published later,
-# which records the values of these papers. What is still open takes the package's default, and the
-# note says so. Rewards are not scaled, as in these papers.
+# leaves open and another source states, and the method's publication. That source is in _SOURCES;
+# by default it is the code that the framework's authors published later, which records the values
+# of these papers. What is still open takes the package's default, and the note says so.
+# Rewards are not scaled, as in these papers.
 # The framework's paper calls the `error` of Dyn-GEP and Compass their d0, which keeps operators
 # alive, and gives no number: their p_min is 0, so that without it operators die out.
 _Values = dict[str, float | str]
@@ -34,7 +34,7 @@ _ROWS: tuple[_Row, ...] = (
       "softmax": False, "p_min": 0.0, "error": 0.0}, {}, bib.LOBO_1997),
     ("Op-adapt", "best_parent_improvement", "generation_success_sum", _WNS, "identity", _DRAW,
      {}, {"max_gen": 10, "delta": 0.5, "q_min": 0.1}, bib.IGEL_1999),
-    # Its least probability is a percentage shared by the operators.
+    # Its minimum probability is a percentage shared by the operators.
     ("PDP", _BETTER, _SR, "identity", _PM, _DRAW,
      {"power": 2, "max_gen": 1, "frac": 0.0, "noise": 0.0, "error": 0.0, "p_min": "0.2/K"},
      {}, bib.NIEHAUS_2001),
@@ -91,12 +91,12 @@ _ROWS: tuple[_Row, ...] = (
 #: The names of the methods.
 LITERATURE = tuple(row[0] for row in _ROWS)
 
-# The code that the authors of SaDE gave away has a learning period of 50 generations and ε = 0.01.
+# The code that the authors of SaDE published has a learning period of 50 generations and ε = 0.01.
 _SOURCES = {"SaDE": bib.QIN_2009}
 
 # What the framework's form of a method leaves out of its publication, and other remarks.
 # (That code also has p_min = 0 for Ex-PM and Ex-AP, with which its own adaptive pursuit cannot run;
-# it is not taken over.)
+# they are not used here.)
 _D0 = "error is the constant d0, without which operators die out."
 _EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
 _NOTES = {
@@ -115,7 +115,7 @@ _NOTES = {
     "framework adds up the quotients of the generations.",
     "Compass": "The original measures the diversity of the population where the framework takes "
     "the deviation of the metric, and divides by an operator's running time. It adds a constant to "
-    "every value such that the least probability is 1/(3 K): error = 1/(2 K) with p_min = 0.",
+    "every value such that the minimum probability is 1/(3 K): error = 1/(2 K) with p_min = 0.",
     "Dyn-GEPv1": _D0, "Dyn-GEPv2": _D0,
     "Ex-PM": _EXTREME, "Ex-AP": _EXTREME, "Ex-MAB": _EXTREME,
 }  # fmt: skip

@@ -13,16 +13,16 @@ from uaos.selection.components import FAMILIES, Component
 #: The question that each family answers, for headings.
 QUESTIONS = {
     "metric": "How good is one offspring, compared with what was there before?",
-    "reward": "How well has each operator done lately?",
-    "quality": "What is each operator worth, all in all?",
-    "probability": "What are its chances to be selected?",
+    "reward": "How well has each operator done recently?",
+    "quality": "How good is each operator overall?",
+    "probability": "How likely is each operator to be selected?",
     "selection": "Which operator does each parent get?",
 }
 PLURALS = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in FAMILIES}
 
 
 class Description(NamedTuple):
-    """A component's docstring, taken apart."""
+    """The parts of a component's docstring."""
 
     summary: str
     details: str

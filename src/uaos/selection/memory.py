@@ -1,4 +1,4 @@
-"""Memories: what a method remembers of past generations, in arrays of a fixed size.
+"""Memories: what a method remembers of past generations, in arrays of fixed size.
 
 A selector calls `record` once per generation; a numba kernel passes over the offspring once. A
 reward is computed from the arrays, which components must not change. Entries that are not filled
@@ -68,9 +68,9 @@ class GenerationMemory(Memory):
     Parameters
     ----------
     n_operators, max_gen
-        The size.
+        Size of the table.
     counts_failures
-        Whether observations are all applications, or the successes.
+        Whether observations are all applications, not only successes.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class GenerationMemory(Memory):
 
 
 class ElitistMemory(GenerationMemory):
-    """Generations whose bests are those of the whole life of the selector: B[t, op] never falls.
+    """Generations whose bests are those since the selector was built: B[t, op] never falls.
 
     Before the first success of an operator its best is -inf.
     """
@@ -127,7 +127,7 @@ class SuccessMemory(Memory):
     Parameters
     ----------
     n_operators, fix_appl
-        The size.
+        Size of the table.
 
     Attributes
     ----------
@@ -179,16 +179,15 @@ class SuccessMemory(Memory):
 class WindowMemory(Memory):
     """The last successes of all operators. Passed to :meth:`uaos.WindowReward.compute`.
 
-    Successes enter in the order of the population. While the window is not full an entry is
-    appended. When it is full the new entry becomes the newest, and what leaves is the oldest entry
-    of the same operator; if that operator has none, the entry with the smallest metric (the oldest
-    of equals), provided it is smaller than the new one's; otherwise the new one is not stored
-    (⚑ the paper always evicts the worst).
+    Successes enter in the order of the population. Once the window is full, a new entry replaces
+    the oldest of the same operator. If that operator has none, it replaces the entry with the
+    smallest metric (the oldest of equals), unless its own metric is no larger; then it is not
+    stored (⚑ the paper always evicts the worst).
 
     Parameters
     ----------
     n_operators, W
-        The size.
+        Number of operators, and size of the window.
 
     Attributes
     ----------
@@ -285,7 +284,7 @@ class StateMemory(Memory):
     """The value of each operator in each state of the search, learned as in Q-learning.
 
     A state combines the share of successes in the last generation with the number of generations
-    since an offspring was the best so far, both in steps (`SUCCESS_STEPS`, `STAGNATION_STEPS`).
+    since the best so far improved, both in steps (`SUCCESS_STEPS`, `STAGNATION_STEPS`).
 
     Attributes
     ----------
@@ -351,9 +350,9 @@ _BUILDERS: dict[str, Callable[[Any, int], Memory]] = {
     "states": lambda reward, K: StateMemory(K, reward.rate, reward.gamma),
 }
 
-#: Shares of successes from which on a generation counts as one step higher.
+#: Thresholds of the share of successes in a generation.
 SUCCESS_STEPS = (0.05, 0.2)
-#: Generations without a new best from which on a search counts as one step more stagnant.
+#: Thresholds of the number of generations without a new best.
 STAGNATION_STEPS = (1.0, 10.0)
 #: The number of states.
 STATES = (len(SUCCESS_STEPS) + 1) * (len(STAGNATION_STEPS) + 1)
@@ -361,7 +360,7 @@ STATES = (len(SUCCESS_STEPS) + 1) * (len(STAGNATION_STEPS) + 1)
 
 @njit
 def _step(value: float, steps: tuple[float, ...]) -> int:
-    """Return the number of steps that a value has reached."""
+    """Return the number of thresholds that a value has reached."""
     reached = 0
     for step in steps:
         reached += int(value >= step)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Version of the dict and TOML form of a method.
 FORMAT = 1
 
-#: The offspring for which an operator is chosen at a time; the host decides the length of a step.
+#: What one choice of an operator covers; the host algorithm decides the length of a step.
 SCOPES = ("offspring", "generation", "step")
 
 
@@ -47,13 +47,12 @@ class Method:
         parameters.
     scale_rewards : bool
         Whether the rewards of a generation are mapped linearly onto [0, 1] before the quality sees
-        them, as in the experiments of the framework's authors. Off gives the equations of their
-        paper to the letter.
+        them, as in the experiments of the framework's authors. False gives exactly the equations of
+        their paper.
     scope : {"offspring", "generation", "step"}
-        How far a choice reaches. Each offspring has an operator of its own; or all offspring of a
-        generation share one; or the offspring of a whole step are divided among the operators at
-        its start and learned from at its end. A step is a part of the run in a
-        :class:`uaos.Portfolio`, and a generation where there is no other.
+        What one choice covers: a single offspring, all offspring of a generation, or a step, whose
+        offspring are divided among the operators at its start and learned from at its end. A step
+        is a part of the run in a :class:`uaos.Portfolio`, and a generation elsewhere.
 
     Raises
     ------
@@ -104,7 +103,7 @@ class Method:
         budget: int | None = None,
         bests: ArrayLike | None = None,
     ) -> "Selector":
-        """Start the method.
+        """Return a selector that follows the method.
 
         Parameters
         ----------
@@ -130,7 +129,7 @@ class Method:
     def for_operators(self, n_operators: int) -> "Method":
         """Return the method with the parameters that it has for `n_operators` operators.
 
-        A least probability given as a share, such as `"0.36/K"`, becomes a number.
+        A minimum probability declared as a share, such as `"0.36/K"`, becomes a number.
 
         Raises
         ------
@@ -152,8 +151,8 @@ class Method:
         bellman(c1=1.0, c2=0.9, gamma=0.3, softmax=True)
         """
         recipe = self.to_dict()
-        whole = (*FAMILIES, "scale_rewards", "scope")
-        recipe.update({k: changes.pop(k) for k in tuple(changes) if k in whole})
+        fields = (*FAMILIES, "scale_rewards", "scope")
+        recipe.update({k: changes.pop(k) for k in tuple(changes) if k in fields})
         recipe.pop("version")
         chosen = Method(**recipe)
         accepted: dict[str, list[tuple[str, str]]] = {}
@@ -161,7 +160,7 @@ class Method:
             for name in parameters(getattr(chosen, family)):
                 accepted.setdefault(name, []).append((family, name))
                 accepted.setdefault(f"{family}_{name}", []).append((family, name))
-        known_only(changes, dict.fromkeys(whole) | accepted, "this method")
+        known_only(changes, dict.fromkeys(fields) | accepted, "this method")
         recipe = chosen.to_dict()
         for key, value in changes.items():
             for family, name in accepted[key]:

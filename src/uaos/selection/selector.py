@@ -1,4 +1,4 @@
-"""Selector: a method at work.
+"""Selector: choose operators, and learn from their offspring.
 
 select → (vary, evaluate) → update: metric → memory → reward → quality → probability → select …
 """
@@ -46,7 +46,7 @@ _NUMBERS = frozenset((float, np.float64, int))
 
 
 class Selector:
-    """A method at work: it chooses the next operators, and learns from their offspring.
+    """Choose the next operators by a method, and learn from their offspring.
 
     Made by :meth:`uaos.Method.selector`. The loop of any algorithm needs two calls: :meth:`select`,
     and :meth:`update` when the offspring are evaluated. Smaller fitness is better. Batches may have
@@ -56,7 +56,7 @@ class Selector:
     Parameters
     ----------
     method : Method
-        The recipe.
+        The method to follow.
     n_operators : int
         The number of operators.
     seed : int or numpy.random.Generator, optional
@@ -136,9 +136,8 @@ class Selector:
                 "yet)"
             )
             raise InvalidParameter(message, name="bests", value=bests)
-        nothing = np.zeros(k)
         if isinstance(self._memory, BestMemory):
-            self._memory.record(np.arange(k), nothing, nothing.astype(bool), values)
+            self._memory.record(np.arange(k), np.zeros(k), np.zeros(k, dtype=bool), values)
 
     def _restart(self) -> None:
         k = self.n_operators
@@ -194,7 +193,7 @@ class Selector:
         """Choose an operator for each of `n` parents, or one for all of them (`Method.scope`).
 
         Until every operator has been applied once, the first parents get those that have not, in
-        random order (`largest_deficit` needs no such rule, and has none).
+        random order (except with the selections `largest_deficit` and `shares`).
 
         Returns
         -------
@@ -290,7 +289,7 @@ class Selector:
         try:
             parents, offspring = np.asarray(parent_fitness), np.asarray(offspring_fitness)
             for values in (parents, offspring):
-                if values.dtype.kind in "cmMSU":  # NumPy would make numbers of them
+                if values.dtype.kind in "cmMSU":  # NumPy would convert them to numbers
                     raise TypeError(f"they have type {values.dtype}")
             # Copies: kernels are compiled for plain, writable arrays.
             parents, offspring = parents.astype(np.float64), offspring.astype(np.float64)
@@ -301,7 +300,8 @@ class Selector:
         if not (applied.ndim == 1 and applied.shape == parents.shape == offspring.shape):
             raise InvalidFeedback(
                 "operators, parent_fitness and offspring_fitness have the shapes "
-                f"{applied.shape}, {parents.shape} and {offspring.shape}; expected one length"
+                f"{applied.shape}, {parents.shape} and {offspring.shape}; expected three 1-D "
+                "arrays of equal length"
             )
         applied = np.ascontiguousarray(applied, dtype=np.int64)
         wrong = first_outside(applied, self.n_operators)
@@ -336,8 +336,7 @@ class Selector:
             if any(array.shape != (k,) for array in (*arrays, unapplied, applications)):
                 raise InvalidFile("the state belongs to a selector with other operators")
             best, reported = float(state["best_so_far"]), int(state["reported"])
-            fresh = np.random.Generator(type(self.rng.bit_generator)())
-            fresh.bit_generator.state = state["rng"]
+            type(self.rng.bit_generator)().state = state["rng"]  # raises if it is not valid
             self._memory.restore(state["memory"])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             if isinstance(error, InvalidFile):
@@ -361,12 +360,13 @@ class Selector:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Selector":
-        """Return a selector that continues where the saved one stood.
+        """Return a selector that continues from the saved state.
 
         Raises
         ------
         InvalidFile
-            If the file is missing, damaged, foreign, or of another version. Loading runs no code.
+            If the file is missing, damaged, of another kind or of another version. Loading runs no
+            code.
         """
         content = statefile.read(path, "selector", FORMAT)
         with statefile.rebuilding(path):
@@ -385,7 +385,7 @@ class Selector:
         return f"Selector({self.n_operators} operators, probabilities={shown}, {self.method!r})"
 
     def __rich__(self) -> "Table":
-        """Show the operators' standing, with a bar for each probability."""
+        """Show rewards, qualities and probabilities, with a bar for each probability."""
         from rich.table import Table
 
         table = Table(title=f"selector after {self._reported} offspring", title_justify="left")

@@ -1,14 +1,14 @@
 """Offspring metrics: how good is one offspring, compared with what was there before?
 
 Notation: `f_i` is the fitness of parent i, `u_i` that of its offspring, and smaller is better. The
-references are taken before the generation's survival step: `f_best` is the least of the parents'
-fitness, `f_bsf` the best fitness seen in the run before this generation, `f_med` the median of the
-parents' fitness.
+references are taken before the generation's survival step: `f_best` is the smallest of the
+parents' fitness, `f_med` their median, `f_bsf` the best fitness seen in the run before this
+generation.
 
 An offspring *improves* when `u_i < f_i`; one that does not has metric 0 and is a failure. An
 improving offspring is a success, except under the metrics that compare with a reference
 (`by_reference`), where it is a success only if its metric is > 0. ⚑ The framework's paper counts
-success by `metric > 0` throughout, which `-u_i` would break.
+success by `metric > 0` throughout, which fails for `-u_i`: it may be negative.
 """
 
 import sys
@@ -26,7 +26,7 @@ SMALLEST = sys.float_info.min
 
 
 class Metric(Component):
-    """Base of the metrics: one value for each offspring; the selector masks those not improving.
+    """Base of the metrics: one value per offspring; the selector sets failures to 0.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Metric(Component):
 
     @abstractmethod
     def compute(self, parents: FloatArray, offspring: FloatArray, best_so_far: float) -> FloatArray:
-        """Return the metric of every offspring, were it improving; a failed one has `u_i` = inf."""
+        """Return the metric of every offspring, as if all improved; `u_i` = inf if one failed."""
         assert self.kernel is not None
         return self.kernel(parents, offspring, best_so_far)
 

@@ -62,14 +62,14 @@ class Probability(Component):
 def least_parameter(default: float = 0.05) -> float:
     """Declare `p_min`."""
     p_min: float = real(
-        0, 1, default=default, bound="1/K", symbol="p_min", doc="least probability of an operator"
+        0, 1, default=default, bound="1/K", symbol="p_min", doc="minimum probability of an operator"
     )
     return p_min
 
 
 @register_component
 class ProbabilityMatching(Probability):
-    """In proportion to the quality, above a floor.
+    """Proportional to the quality, above a floor.
 
     ⚑ The paper adds the error once in the denominator; it is added to every term, so that the
     probabilities sum to 1.
@@ -150,12 +150,12 @@ class AdaptivePursuit(Probability):
 
 @register_component
 class ClippedShares(Probability):
-    """The quality, cut to an interval.
+    """The quality, clipped to an interval.
 
     Equation
     --------
     p[op] = min(p_max, max(p_min, q[op]))
-    even = 1: 1/K for all where any q is 0
+    even = 1: 1/K for all if any q is 0
 
     References
     ----------
@@ -168,7 +168,7 @@ class ClippedShares(Probability):
 
     p_min: float = least_parameter(0.1)
     p_max: float = real(0, 1, default=0.9, symbol="p_max", doc="largest probability")
-    even: int = choice(1, 0, default=1, doc="1: all are equal where an operator has no quality")
+    even: int = choice(1, 0, default=1, doc="1: all are equal if any quality is 0")
 
     @staticmethod
     @njit
@@ -186,9 +186,9 @@ class ClippedShares(Probability):
 
 @register_component
 class ShareTransfer(Probability):
-    """The best operators take a part of the others' shares, the more the worse these are.
+    """The best operators take part of the others' shares, more from worse ones.
 
-    No share falls below p_min. B are the operators of the largest quality.
+    No share falls below p_min. B is the set of operators with the largest quality.
 
     Equation
     --------
@@ -205,7 +205,7 @@ class ShareTransfer(Probability):
     printed: ClassVar[bool] = False
 
     p_min: float = least_parameter()
-    xi: float = real(0, 1, default=0.05, symbol="ξ", doc="part of a share that is handed over")
+    xi: float = real(0, 1, default=0.05, symbol="ξ", doc="largest part of a share that is taken")
 
     @staticmethod
     @njit

@@ -1,4 +1,4 @@
-"""Qualities: the running estimate of each operator's worth, from its rewards.
+"""Qualities: a running estimate of how good each operator is, from its rewards.
 
 Whatever the component, normalization follows: negative values are shifted so that the smallest
 is 0, and the qualities are divided by their sum (sum 0: 1/K each).
@@ -115,7 +115,7 @@ class UpperConfidenceBound(Quality):
     "Finite-time analysis of the multiarmed bandit problem", Machine Learning 47.
     """
 
-    # The paper prints 0 to 1; its authors' own scenario widened it.
+    # The paper prints 0 to 1; its authors' irace scenario has a wider range.
     C: float = real(
         0.01, 100, default=0.5, allowed=(0, 1e6), log=True, symbol="C", doc="weight of the bonus"
     )
@@ -174,7 +174,7 @@ class IdentityQuality(Quality):
 class WeightedNormalisedSum(Quality):
     """A moving average of each operator's share of the rewards, kept above a floor.
 
-    Σ r = 0: 1/K in place of the quotient.
+    If Σ r = 0, the quotient is 1/K.
 
     Equation
     --------
@@ -189,7 +189,7 @@ class WeightedNormalisedSum(Quality):
     counts_observations: ClassVar[bool] = False
 
     delta: float = reward_weight_parameter(default=0.3)
-    q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="least share of an operator")
+    q_min: float = real(0, 1, default=0.1, symbol="q_min", doc="minimum share of an operator")
 
     def compute(self, now: Evidence) -> FloatArray:
         total = now.rewards.sum()

@@ -1,9 +1,9 @@
-"""Rewards: how well has each operator done lately? Larger is better.
+"""Rewards: how well has each operator done recently? Larger is better.
 
 Notation: `s[t,op]` successes, `n[t,op]` applications (successes and failures), `S[t,op]` sum and
-`B[t,op]` maximum of the metric over the successes of op in the t-th last generation, t = 0 being
-the one just evaluated; sums over t run over the last `T = min(max_gen, generations so far)`. A
-quotient whose denominator is 0 is 0 unless said otherwise.
+`B[t,op]` maximum of the metric over the successes of op in the t-th last generation, where
+t = 0 is the one just evaluated; sums over t run over the last `T = min(max_gen, generations so
+far)`. A quotient whose denominator is 0 is 0 unless stated otherwise.
 
 Three base classes say which memory a reward reads: :class:`GenerationReward` (the last `max_gen`
 generations), :class:`SuccessReward` (each operator's last `fix_appl` successes) and
@@ -373,7 +373,7 @@ class GenerationSuccessSum(GenerationReward):
 
 @register_component
 class FitnessRateRank(GenerationReward):
-    """The operator's share of what was gained lately, less the lower it ranks.
+    """The operator's share of the recent gains, discounted by its rank.
 
     With one application in a generation, max_gen is the size of the sliding window of FRRMAB. N of
     the upper confidence bound counts applications, as there. Equal gains share the best rank.
@@ -408,12 +408,12 @@ class FitnessRateRank(GenerationReward):
 class Best2Generations(GenerationReward):
     """How the best metric changed from the previous generation to this one.
 
-    A factor of the denominator that is 0 is 1. First generation: B[1] = 0, n[1] = 0.
+    A factor of 0 in the denominator is replaced by 1. First generation: B[1] = 0, n[1] = 0.
 
     ⚑ Without a success B is 0, so that with `offspring_fitness`, which may be negative, an operator
     that failed can rank above one that succeeded. `elitist` excludes that: B[t,op] is then the best
-    metric of op so far, as in an algorithm that never loses its best. No success gives reward 0, a
-    success at least 0, the first one 0.
+    metric of op so far, as in an algorithm that never loses its best. Without
+    a success, and for the first one, the reward is 0; for later ones it is at least 0.
 
     Equation
     --------
@@ -476,7 +476,7 @@ class ParetoDominance(SuccessReward):
     """How many operators it dominates in diversity and mean of its successes.
 
     Each operator is the point (std, mean) of its last fix_appl success metrics, both maximized. An
-    operator without a success has no point: reward 0, and it takes no part.
+    operator without a success has no point: it gets reward 0 and is not compared.
 
     Equation
     --------
@@ -598,8 +598,9 @@ class AreaUnderCurve(WindowReward):
 
     An entry of op raises y by its step, an entry of another operator adds y · step to the area and
     moves x by its step. Entries with equal metric share the mean of their steps and are walked
-    along the diagonal. y > 0 and x = 0: 1; y = 0: 0. ⚑ The paper has no formula; the area is
-    divided by the rectangle x · y. D = 0 gives every rank the same step: 0^q would leave one entry.
+    along the diagonal. If x = 0 < y, the reward is 1; if y = 0, it is 0. ⚑ The paper
+    has no formula; the area is divided by the rectangle x · y. D = 0 gives every rank the same
+    step: 0^q would leave one entry.
 
     Equation
     --------
@@ -625,7 +626,7 @@ class AreaUnderCurve(WindowReward):
 
 @lru_cache(maxsize=64)
 def _rank_weights(D: float, W: int) -> FloatArray:
-    """D^q of the ranks q = 0..W-1. 0^q would leave a single entry: every rank weighs the same."""
+    """Return D^q of the ranks q = 0..W-1; an empty array for D = 0, where all ranks are equal."""
     return np.asarray(D ** np.arange(W), np.float64) if D > 0 else np.empty(0)
 
 
@@ -638,7 +639,7 @@ def _curves(
     weights: FloatArray,
     K: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what to sum: each operator's steps in x, and the areas below them; and its final y.
+    """Return the terms to sum (each operator's steps in x, and the areas below), and its final y.
 
     `order` ranks the entries, best first. `weights` are D^q, or none where every step is 1.
     """
@@ -824,9 +825,9 @@ class SuccessCount(Reward):
     printed: ClassVar[bool] = False
 
     start: float = real(
-        1, 10, default=2, allowed=(1e-6, 1e6), symbol="n0", doc="count of every operator at first"
+        1, 10, default=2, allowed=(1e-6, 1e6), symbol="n0", doc="initial count of every operator"
     )
-    least: float = real(0, 1, default=0.2, symbol="δ", doc="least share, times 1/K")
+    least: float = real(0, 1, default=0.2, symbol="δ", doc="minimum share, times 1/K")
 
     def compute(self, memory: "CountMemory") -> FloatArray:
         return memory.counts
@@ -840,8 +841,8 @@ class StateValue(Reward):
     or more; the last new best is of this generation, of the last ten, or older. m[op] is the sum of
     the metric over the successes of op, divided by its applications, in a generation that began in
     state s and led to state s'; n[s,op] is the number of such generations. Where n[s',op] = 0, the
-    value learned in all states takes the place of Q[s',op]. Metrics without a scale suit it, such
-    as `parent_relative_improvement`.
+    value learned in all states takes the place of Q[s',op]. It suits metrics without a
+    scale, such as `parent_relative_improvement`.
 
     With γ = 0 it is a contextual bandit. With γ > 0 it is Q-learning, meant for methods that choose
     one operator per generation: all operators of a generation lead to the same state.
@@ -863,7 +864,7 @@ class StateValue(Reward):
     printed: ClassVar[bool] = False
 
     rate: float = real(
-        0, 1, default=0.1, tuned=False, symbol="α", doc="least weight of a generation"
+        0, 1, default=0.1, tuned=False, symbol="α", doc="minimum weight of a generation"
     )
     gamma: float = real(
         0, 1, default=0, allowed=(0, 1), open_high=True, tuned=False, symbol="γ",

@@ -78,7 +78,7 @@ def draw_proportionally(probabilities: FloatArray, pick: FloatArray) -> IntArray
 
 @njit
 def most_probable(probabilities: FloatArray, tie: float) -> int:
-    """Return the operator of largest probability; `tie` decides between equals."""
+    """Return the operator of largest probability; `tie` breaks ties."""
     K = len(probabilities)
     largest = probabilities[0]
     equals = 0
@@ -105,7 +105,7 @@ def draw_uniformly(n_operators: int, pick: FloatArray) -> IntArray:
 
 @register_component
 class Proportional(Selection):
-    """Drawn with the probabilities.
+    """An operator drawn with the probabilities.
 
     Equation
     --------
@@ -127,8 +127,8 @@ class Proportional(Selection):
 class Greedy(Selection):
     """The most probable operator, for all parents of the generation.
 
-    ⚑ Between equals one draw a generation decides, shared by all parents; ties = first takes the
-    lowest operator number, as the script of the framework's authors did.
+    ⚑ One draw per generation breaks ties, for all parents alike; ties = first takes the lowest
+    operator number, as the script of the framework's authors did.
 
     Equation
     --------
@@ -142,7 +142,7 @@ class Greedy(Selection):
 
     counts_applications: ClassVar[bool] = False
 
-    ties: str = choice("random", "first", default="random", tuned=False, doc="between equals")
+    ties: str = choice("random", "first", default="random", tuned=False, doc="how to break ties")
 
     def compute(self, probabilities: FloatArray, draws: Draws, progress: float) -> IntArray:
         tie = draws.tie if self.ties == "random" else 0.0
@@ -226,7 +226,7 @@ class ProportionalGreedy(Selection):
 class LargestDeficit(Selection):
     """The operator furthest behind its share of the applications; nothing is drawn.
 
-    N[op] counts the applications of op reported so far and N is their sum; several parents are
+    N[op] counts the applications of op reported so far and N is their sum; parents are
     served in turn, and each choice is counted at once. Ties: the lowest operator number.
 
     Equation
@@ -266,10 +266,10 @@ def _by_deficit(probabilities: FloatArray, applications: IntArray, n: int) -> In
 
 @register_component
 class Shares(Selection):
-    """As many parents for each operator as its share of them says, in random order.
+    """For each operator a number of parents proportional to its probability, in random order.
 
-    What is left by rounding down goes to the largest remainders; ties: the lowest operator number.
-    So it is for steps of many parents: a single one always goes to the largest share.
+    What rounding down leaves over goes to the largest remainders; ties: the lowest operator number.
+    It suits steps of many parents: a single one always goes to the largest share.
 
     Equation
     --------
