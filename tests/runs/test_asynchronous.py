@@ -99,7 +99,6 @@ def test_an_exception_and_ctrl_c_end_the_run():
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        ({"schedule": "async", "constraints": {"type": "ineq", "fun": bowl}}, "schedule"),
         ({"schedule": "async", "workers": map}, "workers"),
         ({"schedule": [4, 1, 99]}, "schedule"),
         ({"schedule": [-1]}, "schedule"),
@@ -138,3 +137,86 @@ def test_the_last_generation_has_as_many_operators_as_points(seed):
             workers=executor, schedule="async", noise=False,
         )  # fmt: skip
     assert result.nfev == 400
+
+
+def corner(x):
+    return float(x[0] + x[1])
+
+
+def outside_disc(x):
+    return float(x[0] ** 2 + x[1] ** 2)
+
+
+DISC = {"type": "ineq", "fun": lambda x: 1.0 - outside_disc(x)}
+
+
+@pytest.mark.parametrize("budget", [80, 1500])
+def test_constraints(budget):
+    """The optimum of x + y in the unit disc is -√2; a log repeats the run."""
+    options = {"seed": 1, "budget": budget, "constraints": DISC, "record": "points"}
+    with ThreadPoolExecutor(4) as executor:
+        result = uaos.minimize(
+            corner, [(-2, 2)] * 2, workers=executor, schedule="async", **options
+        )  # fmt: skip
+    assert result.fun == pytest.approx(-np.sqrt(2), abs=1e-6)
+    assert result.maxcv == 0
+    excess = np.maximum(0, [outside_disc(x) - 1 for x in result.X])
+    np.testing.assert_array_equal(result.violations > 0, excess > 0)
+    again = uaos.minimize(corner, [(-2, 2)] * 2, schedule=result.log, **options)
+    assert again.x.tolist() == result.x.tolist()
+    np.testing.assert_array_equal(again.X, result.X)
+
+
+def test_constraints_on_processes():
+    """Constraints are evaluated by the workers, as the objective is."""
+    result = uaos.minimize(
+        corner, [(-2, 2)] * 2, seed=1, budget=60, workers=2, schedule="async", constraints=DISC,
+    )  # fmt: skip
+    assert result.fun == pytest.approx(-np.sqrt(2), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["mix", "CMA-ES"])
+def test_infeasible_points_are_not_evaluated(method):
+    """Only SQP needs values there."""
+
+    def objective(x):
+        assert outside_disc(x) <= 1
+        return corner(x)
+
+    result = uaos.minimize(
+        objective, [(-2, 2)] * 2, seed=1, budget=300, method=method, schedule="async",
+        constraints=DISC,
+    )  # fmt: skip
+    assert result.maxcv == 0
+
+
+def test_constraints_that_fail_are_violated():
+    """With on_error="fail" an exception of a constraint is an infinite violation."""
+
+    def fails(x):
+        if x[0] > 0:
+            raise ValueError
+        return 1.0 - outside_disc(x)
+
+    result = uaos.minimize(
+        corner, [(-2, 2)] * 2, seed=1, budget=60, x0=[1.0, 1.0], schedule="async",
+        constraints={"type": "ineq", "fun": fails}, on_error="fail",
+    )  # fmt: skip
+    assert result.nfev == 60 or result.success
+    assert result.x[0] <= 0
+
+
+def test_known_values_under_constraints():
+    """A known value is not evaluated again, but its constraints are."""
+    called = []
+
+    def objective(x):
+        called.append(x.tolist())
+        return corner(x)
+
+    known = (np.array([[0.5, 0.5], [-0.5, 0.5]]), np.array([1.0, 0.0]), np.zeros(2))
+    uaos.minimize(
+        objective, [(-2, 2)] * 2, seed=1, budget=20, known=known, schedule="async",
+        constraints=DISC,
+    )  # fmt: skip
+    assert [-0.5, 0.5] not in called

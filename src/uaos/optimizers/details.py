@@ -1,6 +1,9 @@
 """What is known of a batch of points beside one value and one violation each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from uaos.arrays import FloatArray
 
@@ -32,3 +35,18 @@ class Details:
     equalities: FloatArray | None = None
     gradients: FloatArray | None = None
     residuals: FloatArray | None = None
+
+
+def stacked(rows: Sequence[Details | None]) -> Details | None:
+    """Return the constraints at several points, those of one in each row; NaN where unknown."""
+    known = next((row for row in rows if row is not None), None)
+    if known is None or known.inequalities is None or known.equalities is None:
+        return None
+    inequalities, equalities = (
+        np.full((len(rows), values.shape[1]), np.nan)
+        for values in (known.inequalities, known.equalities)
+    )
+    for k, row in enumerate(rows):
+        if row is not None:
+            inequalities[k], equalities[k] = row.inequalities, row.equalities
+    return Details(inequalities, equalities)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback
+from uaos.optimizers.details import Details, stacked
 
 if TYPE_CHECKING:
     from uaos.optimizers.base import Optimizer
@@ -43,7 +44,9 @@ class _OpenBatch:
     first: int  # number of its first point
     values: FloatArray
     violations: FloatArray
+    details: list[Details | None]
     told: BoolArray
+    epsilon: float  # largest violation at which the optimizer needs values
     handed_out: int = 0
 
 
@@ -103,7 +106,24 @@ class Outstanding:
             source.handed_out += 1
         return points
 
-    def tell(self, number: int, value: float, violation: float | None = None) -> None:
+    def epsilon(self, number: int) -> float:
+        """Return the violation up to which the optimizer needs the value of a point that is out."""
+        return self._source(number).epsilon
+
+    def _source(self, number: int) -> _OpenBatch:
+        """Return the batch of a point that is out."""
+        source = next((o for o in self._open if o.first <= number < o.first + o.handed_out), None)
+        if source is None or source.told[number - source.first]:
+            raise InvalidFeedback(f"point {number} is not out; expected a number that ask() gave")
+        return source
+
+    def tell(
+        self,
+        number: int,
+        value: float,
+        violation: float | None = None,
+        details: Details | None = None,
+    ) -> None:
         """Take in the value of a point; NaN if the evaluation failed.
 
         Parameters
@@ -114,24 +134,26 @@ class Outstanding:
             Its value.
         violation : float, optional
             Under constraints, by how much it violates them.
+        details : Details, optional
+            The values of the constraints, in arrays of one row.
 
         Raises
         ------
         InvalidFeedback
             If no such point is out.
         """
-        source = next((o for o in self._open if o.first <= number < o.first + o.handed_out), None)
-        row = -1 if source is None else number - source.first
-        if source is None or source.told[row]:
-            raise InvalidFeedback(f"point {number} is not out; expected a number that ask() gave")
+        source = self._source(number)
+        row = number - source.first
         self.optimizer.count_one(source.batch.points[row], value, violation)
         source.values[row] = value
         source.violations[row] = np.nan if violation is None else violation
+        source.details[row] = details
         source.told[row] = True
         if source.told.all():
             self._open.remove(source)
             violations = None if violation is None else source.violations
-            self.optimizer.learn_batch(source.batch, source.values, violations)
+            told = stacked(source.details)
+            self.optimizer.learn_batch(source.batch, source.values, violations, told)
 
     def ask_points(self, n: int) -> FloatArray:
         """Return up to n points, (n, D), to be told by :meth:`tell_points`."""
@@ -179,10 +201,10 @@ class Outstanding:
         """Open a batch, of as many points as are wanted if the optimizer can divide its batches."""
         self.optimizer.wanted = wanted
         points = self.optimizer.ask()
-        n = len(points)
+        n, epsilon = len(points), self.optimizer.epsilon
         opened = _OpenBatch(
             self.optimizer.set_aside(), points, self._proposed, np.full(n, np.nan),
-            np.full(n, np.nan), np.zeros(n, bool),
+            np.full(n, np.nan), [None] * n, np.zeros(n, bool), epsilon,
         )  # fmt: skip
         self._proposed += n
         self._open.append(opened)

@@ -10,7 +10,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Outstanding
 from uaos.result import Ending, Result
-from uaos.runs.evaluator import Evaluator
+from uaos.runs.evaluator import Evaluator, Outcome, Task
 from uaos.runs.noise import NoiseMeter
 from uaos.runs.run import DEFAULT_RULES, Observer, Run
 from uaos.runs.stopping import StoppingRule
@@ -33,11 +33,6 @@ class AsynchronousRun(Run):
         Not used: values are taken as they are.
     log : array_like of int, optional
         The log of the run to repeat.
-
-    Raises
-    ------
-    InvalidParameter
-        If the problem has constraints.
     """
 
     def __init__(
@@ -51,11 +46,6 @@ class AsynchronousRun(Run):
         log: Sequence[int] | IntArray | None = None,
     ) -> None:
         super().__init__(optimizer, evaluator, rules, observers, ending)
-        if evaluator.constrained:
-            raise InvalidParameter(
-                'schedule="async" does not take constraints; use the default schedule, "sync"',
-                name="schedule", value="async",
-            )  # fmt: skip
         self._source = evaluator if log is None else _Replay(evaluator, log)
         self._log: list[int] | None = [self._source.workers]
 
@@ -65,13 +55,13 @@ class AsynchronousRun(Run):
         points = Outstanding(self.optimizer, source.workers)
         while not self._stops():
             for number, x in points.ask(source.workers - points.waiting):
-                source.submit(number, x)
+                source.submit(number, x, points.epsilon(number))
             finished = source.collect()
             self.optimizer.recalled = self.evaluator.memory.recalled
-            for number, value in finished:
-                points.tell(number, value)
+            for outcome in finished:
+                points.tell(*outcome)
             if self._log is not None:
-                self._log += [len(finished), *(number for number, _ in finished)]
+                self._log += [len(finished), *(outcome.number for outcome in finished)]
             self._batches += 1
             for observer in self.observers:
                 observer.told(self.optimizer)
@@ -100,18 +90,22 @@ class _Replay:
             )  # fmt: skip
         self._evaluator = evaluator
         self._log = iter(numbers.tolist())
-        self._points: dict[int, FloatArray] = {}
+        self._tasks: dict[int, Task] = {}
         self.workers = next(self._log)
 
-    def submit(self, number: int, point: FloatArray) -> None:
-        self._points[number] = point
+    def submit(self, number: int, point: FloatArray, epsilon: float) -> None:
+        self._tasks[number] = self._evaluator.task(point, epsilon)
 
-    def collect(self) -> list[tuple[int, float]]:
+    def collect(self) -> list[Outcome]:
         try:
             numbers = [next(self._log) for _ in range(next(self._log))]
-            return [(n, self._evaluator.objective(self._points.pop(n))) for n in numbers]
+            tasks = [self._tasks.pop(number) for number in numbers]
         except (StopIteration, KeyError):
             raise InvalidParameter(
                 "schedule is the log of another run; repeat it with the arguments of that run",
                 name="schedule", value=None,
             ) from None  # fmt: skip
+        return [
+            self._evaluator.outcome(number, task, self._evaluator.perform(task))
+            for number, task in zip(numbers, tasks, strict=True)
+        ]

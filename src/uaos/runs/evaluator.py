@@ -3,8 +3,9 @@
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +40,34 @@ class EvaluationInterrupted(KeyboardInterrupt):
     def __init__(self, ready: list[tuple[int, float]]) -> None:
         super().__init__("interrupted")
         self.ready = ready
+
+
+class Outcome(NamedTuple):
+    """Outcome of the evaluation of one point."""
+
+    number: int
+    value: float
+    violation: float | None = None  # None without constraints
+    details: Details | None = None
+
+
+@dataclass
+class Task:
+    """One point to evaluate.
+
+    Parameters
+    ----------
+    full : ndarray, shape (1, D)
+        The point with all coordinates.
+    argument : ndarray or None
+        The argument of the function that workers call; None if there is nothing to call.
+    value : float or None
+        The value of the point, if it is known.
+    """
+
+    full: FloatArray
+    argument: FloatArray | None
+    value: float | None = None
 
 
 class Evaluator:
@@ -96,8 +125,8 @@ class Evaluator:
         self.memory = PointMemory(record=record)
         # A known value does not say what the residuals are.
         self._recalls = type(problem).residuals is Problem.residuals
-        self._out: dict[int, FloatArray] = {}  # points that are being evaluated one by one
-        self._ready: list[tuple[int, float]] = []  # those whose values are known
+        self._out: dict[int, Task] = {}  # points that are being evaluated one by one
+        self._ready: list[int] = []  # those that need no call
         tolerate = on_error == "fail"
         self._strict = self._checked_none = strict
         self._tolerate = tolerate
@@ -110,6 +139,8 @@ class Evaluator:
             problem.constraints, vectorized=problem.vectorized, tolerate=tolerate
         )
         self.constrained = bool(self._constraints.each)
+        self._workers = workers
+        self._single: Caller | None = None  # calls all functions at single points
         self._constraint_workers: Caller | None = None
         if self.constrained and worker_count(workers) != 1:
             at_point = partial(_at_point, self._constraints.values)
@@ -119,9 +150,9 @@ class Evaluator:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._objective.close()
-        if self._constraint_workers is not None:
-            self._constraint_workers.close()
+        for each in (self._objective, self._constraint_workers, self._single):
+            if each is not None:
+                each.close()
 
     def __call__(
         self, points: FloatArray, epsilon: float = 0.0, gradients: bool = False
@@ -233,29 +264,92 @@ class Evaluator:
         """Number of points that can be evaluated at a time."""
         return self._objective.workers
 
-    def submit(self, number: int, point: FloatArray) -> None:
-        """Begin the evaluation of one point, of at most `workers` at a time."""
-        full = self.space.full(point[None])
-        value = self.memory.recall(full) if self._recalls else None
-        if value is not None:
-            self.memory.record(full, value)  # which leaves out what was recalled
-            self._ready.append((number, float(value[0])))
-            return
-        self._out[number] = full
-        self._objective.submit(number, full[0].copy())
+    def submit(self, number: int, point: FloatArray, epsilon: float = 0.0) -> None:
+        """Begin the evaluation of one point, of at most `workers` at a time.
 
-    def collect(self) -> list[tuple[int, float]]:
-        """Wait for evaluations to end; return the numbers of the points and their values."""
+        Parameters
+        ----------
+        number : int
+            A number by which :meth:`collect` returns the point.
+        point : ndarray, shape (d,)
+            The free coordinates.
+        epsilon : float
+            As for a batch.
+        """
+        task = self._out[number] = self.task(point, epsilon)
+        if task.argument is None:
+            self._ready.append(number)
+        else:
+            self._point_caller.submit(number, task.argument)
+
+    def collect(self) -> list[Outcome]:
+        """Wait for evaluations to end; return their outcomes."""
         if self._ready:
-            ready, self._ready = self._ready, []
-            return ready
-        ended = [
-            (number, self.problem.values([value], 1, strict=self._strict))
-            for number, value in self._objective.collect()
-        ]
-        for number, value in ended:
-            self.memory.record(self._out.pop(number), value)
-        return [(number, float(value[0])) for number, value in ended]
+            ended: list[tuple[int, object]] = [(number, np.nan) for number in self._ready]
+            self._ready = []
+        else:
+            ended = self._point_caller.collect()
+        return [self.outcome(number, self._out.pop(number), got) for number, got in ended]
+
+    def task(self, point: FloatArray, epsilon: float) -> Task:
+        """Return what there is to do at one point."""
+        full = self.space.full(point[None])
+        recalled = self.memory.recall(full) if self._recalls else None
+        value = None
+        if recalled is not None:
+            self.memory.record(full, recalled)  # which leaves out what was recalled
+            value = float(recalled[0])
+        if not self.constrained:
+            return Task(full, full[0].copy() if value is None else None, value)
+        if not self._constraints.measure(full):
+            return Task(full, None, value)
+        limit = epsilon if epsilon == np.inf or self._constraints.narrow else 0.0
+        scale = np.ones(1) if self._constraints.scale is None else self._constraints.scale
+        limits = [-np.inf if value is not None else limit]
+        return Task(full, np.concatenate([full[0], limits, scale]), value)
+
+    def outcome(self, number: int, task: Task, returned: object) -> Outcome:
+        """Return the outcome of a task from what the functions returned at its point.
+
+        Without constraints that is the value; with them, their values and that of the objective.
+        """
+        excess, details = None, None
+        if self.constrained:
+            excess = np.array([np.inf])  # unless the constraints are defined
+            if isinstance(returned, tuple):
+                constraints, returned = returned[0][None], returned[1]
+                excess = self._constraints.violations(constraints)
+                details = Details(*self._constraints.parts(constraints))
+        violation = None if excess is None else float(excess[0])
+        if task.value is not None:
+            return Outcome(number, task.value, violation, details)
+        value = self.problem.values([returned], 1, strict=self._strict)
+        self.memory.record(task.full, value, excess)
+        return Outcome(number, float(value[0]), violation, details)
+
+    def perform(self, task: Task) -> object:
+        """Call the functions at the point of a task in this process; return what they return."""
+        if task.argument is None:
+            return np.nan
+        if self.constrained:
+            return self._constrained_point(task.argument)
+        return self._called(task.argument[None])[0]
+
+    @property
+    def _constrained_point(self) -> Callable[[FloatArray], object]:
+        dimension, vectorized = self.problem.dimension, self.problem.vectorized
+        fun = partial(_at_point, self.problem.fun) if vectorized else self.problem.fun
+        fun = partial(_tolerant, fun) if self._tolerate else fun
+        return partial(_at_constrained_point, self._constraints, fun, dimension)
+
+    @property
+    def _point_caller(self) -> Caller:
+        """What calls functions at single points."""
+        if not self.constrained:
+            return self._objective
+        if self._single is None:
+            self._single = caller(self._constrained_point, self._workers)
+        return self._single
 
     def state(self) -> State:
         """Return what the evaluator has learned."""
@@ -392,10 +486,27 @@ def _tolerant(fun: Callable[[FloatArray], object], x: FloatArray) -> object:
         return np.nan
 
 
-def _at_point(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+def _at_point(function: Callable[..., Any], x: FloatArray) -> Any:
     """Return the value of a function of many points at one."""
-    values: FloatArray = function(x[None])[0]
-    return values
+    return function(x[None])[0]
+
+
+def _at_constrained_point(
+    constraints: Constraints, fun: Callable[[FloatArray], object], dimension: int, row: FloatArray
+) -> tuple[FloatArray, object]:
+    """Return the values of constraints and objective at a point.
+
+    The row holds the point, the largest violation at which the objective is called, and the scales
+    of violations. The objective is NaN where it is not called, and where it fails outside.
+    """
+    x, limit, scale = row[:dimension], row[dimension], row[dimension + 1 :]
+    values = constraints.values(x[None])
+    violation = float((constraints.beyond(values) / scale).sum())
+    if not (violation <= limit and violation < np.inf):
+        return values[0], np.nan
+    if violation > 0:
+        return values[0], detached(_tolerant(fun, x.copy()))
+    return values[0], detached(fun(x.copy()))
 
 
 def _warn_of_none(returned: object) -> None:
