@@ -171,7 +171,7 @@ def _repeats(problem: uaos.Problem, budget: int, seed: int) -> int:
     optimizer = uaos.Portfolio(problem.bounds, budget=budget, seed=seed, history=False)
     with Evaluator(problem) as evaluator:
         Run(optimizer, evaluator, noise=NoiseMeter()).complete()
-    return optimizer.repeats
+    return optimizer.spending.repeats
 
 
 # Beside other libraries

@@ -219,7 +219,7 @@ def test_noisy_portfolio_resumes(tmp_path):
         portfolio.tell([sphere(x) for x in portfolio.ask()])
     portfolio.save(tmp_path / "run")
     again = uaos.Portfolio.load(tmp_path / "run")
-    assert again.noisy
+    assert again.noise.strong
     for _ in range(5):
         np.testing.assert_array_equal(portfolio.ask(), again.ask())
         for run in (portfolio, again):

@@ -9,6 +9,7 @@ keeps the best point, cuts the last batch to the budget, records the history and
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import ClassVar, Self
 
@@ -36,9 +37,11 @@ from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import feasibility, registry
 from uaos.optimizers.details import Details
+from uaos.optimizers.noise import Noise
 from uaos.optimizers.outstanding import Batch, Outstanding
 from uaos.optimizers.region import Region, check_start
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.spending import Spending
 from uaos.problems.activity import Activity
 from uaos.problems.space import (
     CATEGORY,
@@ -56,15 +59,11 @@ from uaos.selection.method import Method
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
-#: Noise hides the differences between points if its standard deviation is more than this share of
-#: the interquartile range of their values.
-STRONG_NOISE = 0.1
-
 #: What stands for an infinite bound: the width of the box is still finite.
 LARGEST = float(np.finfo(float).max) / 2
 
 #: Version of the file that :meth:`Optimizer.save` writes.
-FORMAT = 7
+FORMAT = 8
 
 # The most points that can be asked for at once.
 _MOST_OUT = 10**6
@@ -132,21 +131,10 @@ class Optimizer(ABC):
         own :class:`History` here in `_start` and records to it in `_learn`.
     tol, atol : float
         Tolerances that `converged` may use; they can be set at any time.
-    noise : float
-        Standard deviation of the values at one point, as far as it is known; see
-        :meth:`expect_noise`.
-    noisy : bool
-        Whether noise hides the differences between points that the search compares.
-    estimate : float
-        Under noise, the mean of several values at the best candidate plus its standard error;
-        infinite before there is one.
-    repeats, reserved : int
-        Evaluations of points that had been evaluated before, and those set aside for it at the end
-        of the run; the search does not get them.
-    cost : float
-        Evaluations per point; more than 1 where each value is confirmed by another one.
-    recalled : int
-        Evaluations whose values were known before; they do not count against the budget.
+    noise : Noise
+        What is known of the noise of the values; see :meth:`expect_noise`.
+    spending : Spending
+        Evaluations that the search does not get, as points are evaluated again.
 
     Examples
     --------
@@ -256,13 +244,8 @@ class Optimizer(ABC):
         self.best_violation = 0.0
         #: The two lowest values at which runs have converged to an optimum.
         self.settled: list[float] = []
-        self.noise = 0.0
-        self.noisy = False
-        self.estimate = float("inf")
-        self.repeats = 0
-        self.recalled = 0
-        self.reserved = 0
-        self.cost = 1.0
+        self.noise = Noise()
+        self.spending = Spending()
         self._asked: FloatArray | None = None
         self.points_out = 0  # points of batches that were set aside
         self._outstanding: Outstanding | None = None
@@ -436,9 +419,9 @@ class Optimizer(ABC):
             The standard deviation of the values at one point.
         spread : float
             The interquartile range of the latest values of the search. Once `level` is more than a
-            tenth of it, the optimizer is `noisy` for good.
+            tenth of it, `noise.strong` is set for good.
         """
-        self.noise, self.noisy = level, self.noisy or level > STRONG_NOISE * spread
+        self.noise.measured(level, spread)
 
     def start_over(self, x: FloatArray, value: float) -> None:
         """Forget all values so far, some of which are wrong, except that of a point.
@@ -516,15 +499,12 @@ class Optimizer(ABC):
     @property
     def remaining(self) -> int | None:
         """Points that the budget leaves to the search; None without a budget."""
-        if self.budget is None:
-            return None
-        left = self.budget - self.nfev - self.reserved
-        return left if self.cost == 1 else int(left / self.cost)
+        return None if self.budget is None else self.spending.left(self.budget, self.evaluations)
 
     @property
     def nfev(self) -> int:
         """All evaluations so far, with those that were repeated, without those that were known."""
-        return self.evaluations + self.repeats - self.recalled
+        return self.spending.total(self.evaluations)
 
     def _check_inside(self, points: FloatArray) -> None:
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
@@ -801,8 +781,7 @@ class Optimizer(ABC):
         """True if the target has been reached: under noise, by an estimate."""
         if self.target is None or self.best_x is None or self.best_violation > 0:
             return False
-        by_estimate = self.noisy or self.noise > 0
-        return (self.estimate if by_estimate else self.best_fitness) <= self.target
+        return (self.noise.estimate if self.noise.known else self.best_fitness) <= self.target
 
     @property
     def done(self) -> bool:
@@ -851,14 +830,14 @@ class Optimizer(ABC):
 
     _BASE_STATE: ClassVar = (
         "evaluations", "iterations", "restarts", "best_x", "best_fitness", "best_violation",
-        "settled", "tol", "atol", "noise", "noisy", "estimate", "repeats", "reserved", "recalled",
-        "cost", "_asked", "_constrained", "_single_values", "_single_told",
+        "settled", "tol", "atol", "_asked", "_constrained", "_single_values", "_single_told",
     )  # fmt: skip
 
     def state(self) -> State:
         """Return everything that changes during the run, as plain values and copies of arrays."""
         names = (*self._BASE_STATE, *self.state_names)
         state = {name: copied(getattr(self, name)) for name in names}
+        state["noise"], state["spending"] = asdict(self.noise), asdict(self.spending)
         state["history"] = None if self.history is None else self.history.state()
         state["rng"] = self.rng.bit_generator.state
         return state
@@ -867,6 +846,7 @@ class Optimizer(ABC):
         """Continue from what :meth:`state` of an optimizer with the same settings returned."""
         for name in (*self._BASE_STATE, *self.state_names):
             setattr(self, name, copied(state[name]))
+        self.noise, self.spending = Noise(**state["noise"]), Spending(**state["spending"])
         plain = self.history is self._plain_history
         history = state["history"]
         self.history = None if history is None else History.from_state(history)

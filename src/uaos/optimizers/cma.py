@@ -719,7 +719,7 @@ class CMAES(Optimizer):
             order, c.weights, c.mu, self._z, self._steps, self._basis, self.sigma * self._width,
             c.c_sigma, c.gain_sigma, self.mean, self._path_sigma,
         )  # fmt: skip
-        if self.noise > 0:
+        if self.noise.level > 0:
             before = self.mean if self._average is None else self._average
             self._average = (1 - AVERAGING) * before + AVERAGING * self.mean
         warm = math.sqrt(1 - (1 - c.c_sigma) ** (2 * self._generation))

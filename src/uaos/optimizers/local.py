@@ -433,7 +433,7 @@ class LocalSearch(RestartingSearch):
 
     def _noise(self) -> float:
         """Return the size of errors in the objective near the present point: rounding or noise."""
-        return max(4.0 * _EPSILON * abs(self._f), self.noise, 1e-300)
+        return max(4.0 * _EPSILON * abs(self._f), self.noise.level, 1e-300)
 
     def _difference_points(self) -> FloatArray:
         """Return the points of a gradient: one per direction, or two for central differences."""
@@ -478,7 +478,7 @@ class LocalSearch(RestartingSearch):
             if self._central:
                 # A share of the way to the minimum of the model, if that is more.
                 least = np.maximum(least, 0.3 * np.sqrt(np.mean(slopes**2)))
-            farthest = _CLOSE_STEP if self.noise == 0 else _FIRST_STEP
+            farthest = _CLOSE_STEP if self.noise.level == 0 else _FIRST_STEP
             if _choose_lengths(
                 self._directions, least, farthest, self._x, self._width, nearest, self._inner,
                 length,
@@ -536,10 +536,10 @@ class LocalSearch(RestartingSearch):
             return
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        first = self._steps == 1 and self.noise == 0
+        first = self._steps == 1 and self.noise.level == 0
         if sBs > 0 and first and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
             self._lower_model(s, y)
-        elif sBs > self.noise:  # otherwise noise hides the curvature
+        elif sBs > self.noise.level:  # otherwise noise hides the curvature
             sy = float(s @ y)
             if sy < 0.2 * sBs:  # Powell's damping keeps the model positive definite
                 share = 0.8 * sBs / (sBs - sy)

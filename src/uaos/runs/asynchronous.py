@@ -11,7 +11,7 @@ from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Outstanding
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import Evaluator, Outcome, Task
-from uaos.runs.noise import NoiseMeter
+from uaos.runs.noise import ExactValues
 from uaos.runs.run import DEFAULT_RULES, Observer, Run
 from uaos.runs.stopping import StoppingRule
 from uaos.statefile import SavedState
@@ -29,7 +29,7 @@ class AsynchronousRun(Run):
     ----------
     optimizer, evaluator, rules, observers, ending
         As for every run.
-    noise : NoiseMeter, optional
+    noise : ExactValues, optional
         Not used: values are taken as they are.
     log : array_like of int, optional
         The log of the run to repeat.
@@ -42,7 +42,7 @@ class AsynchronousRun(Run):
         rules: Sequence[StoppingRule] = DEFAULT_RULES,
         observers: Sequence[Observer] = (),
         ending: Ending | None = None,
-        noise: NoiseMeter | None = None,
+        noise: ExactValues | None = None,
         log: Sequence[int] | IntArray | None = None,
     ) -> None:
         super().__init__(optimizer, evaluator, rules, observers, ending)
@@ -57,7 +57,7 @@ class AsynchronousRun(Run):
             for number, x in points.ask(source.workers - points.waiting):
                 source.submit(number, x, points.epsilon(number))
             finished = source.collect()
-            self.optimizer.recalled = self.evaluator.memory.recalled
+            self.optimizer.spending.recalled = self.evaluator.memory.recalled
             for outcome in finished:
                 points.tell(*outcome)
             if self._log is not None:

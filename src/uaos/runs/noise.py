@@ -5,6 +5,7 @@ is told how much, a part of the budget is set aside, and the run ends with the p
 on average, an estimate of its value and the standard error of this estimate.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
+from uaos.result import Ending, Result, Status
 from uaos.runs.outliers import LEAST_COST, ROUNDING, Confirmation, Evaluate, agree, agreed_value
 from uaos.statefile import SavedState, State
 
@@ -148,7 +150,59 @@ def typical_deviation(estimates: Sequence[PointEstimate]) -> float:
     return float(1.4826 * np.median(np.concatenate(residuals))) if residuals else math.nan
 
 
-class NoiseMeter:
+class ExactValues:
+    """Values taken as they are, as in a run that does not look for noise.
+
+    Attributes
+    ----------
+    detected : bool
+        Whether noise was noticed, or is expected and was measured.
+    confirmation : Confirmation or None
+        What confirms values, if the function has outliers.
+    """
+
+    def __init__(self) -> None:
+        self.detected = False
+        self.confirmation: Confirmation | None = None
+
+    @property
+    def seen(self) -> bool:
+        """True if the function has turned out to be noisy or to have outliers."""
+        return self.detected or self.confirmation is not None
+
+    def attach(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+        """Set the optimizer of the run, and what evaluates points again."""
+        self.optimizer, self.evaluate = optimizer, evaluate
+
+    def check(self) -> None:
+        """Evaluate points again, if it is time to."""
+        return
+
+    def confirmed(self, points: FloatArray, values: FloatArray, *, plain: bool) -> FloatArray:
+        """Return the values that count for a batch, given those found.
+
+        `plain` says that there are no constraints, gradients or residuals.
+        """
+        return values
+
+    def concluded(self, result: Result, ending: Ending) -> tuple[Result, Ending]:
+        """Return result and ending of the run as they are with what is known of noise."""
+        return result, ending
+
+    def estimated(self, result: Result) -> Result:
+        """Return the result with the best estimate so far, without further evaluations."""
+        return result
+
+    def state(self) -> State:
+        """Return everything that changes during the run."""
+        return {}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        return
+
+
+class NoiseMeter(ExactValues):
     """Meter that evaluates points again, to detect noise and find the point best on average.
 
     Detection: the best of the first points is evaluated again, and the best point so far whenever
@@ -178,45 +232,37 @@ class NoiseMeter:
 
     Attributes
     ----------
-    detected : bool
-        Whether noise was noticed, or is expected and was measured.
-    level : float
-        The deviation s; 0 as long as no noise was seen.
-    confirmation : Confirmation or None
-        What confirms values, if the function has outliers.
+    detected, confirmation
+        As of :class:`ExactValues`.
+    candidates : list of PointEstimate
+        The best points so far that have been evaluated again.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
+        super().__init__()
         self.expected = expected
-        self.level = 0.0
-        self.detected = False
         self.candidates: list[PointEstimate] = []
-        self.confirmation: Confirmation | None = None
-        self.trusted = True  # whether outliers may be the only noise
+        self._plain = True  # whether outliers may be the only noise
         self._recent: FloatArray = np.zeros(0)
         self._next = 0.0  # evaluations at which points are evaluated again
         self._standing = (math.inf, 0.0)  # the best value, and the evaluations since
         self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
 
-    def observe(self, values: FloatArray) -> None:
-        """Record the values of a batch."""
-        finite = values[np.isfinite(values)]
-        self._recent = np.concatenate([self._recent, finite])[-RECENT:]
-
-    def check(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
-        """Evaluate points again, if it is time to."""
+    def check(self) -> None:  # noqa: D102 (see ExactValues)
+        optimizer = self.optimizer
         known = optimizer.best_x is not None and optimizer.best_violation == 0
         if not known or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
             return
+        due = optimizer.evaluations >= self._next
         if self.confirmation is not None:
             if self.confirmation.fails:
-                self._stop_confirming(optimizer, evaluate)
-        elif self.detected and optimizer.evaluations >= self._next:
-            self._follow(optimizer, evaluate)
-        elif not self.detected and (optimizer.evaluations >= self._next or self._stands(optimizer)):
-            self._detect(optimizer, evaluate)
-        elif self.detected and not optimizer.noisy and self._has_fallen(optimizer.evaluations):
-            self._measure(optimizer, FALL_REPEATS, evaluate)
+                self._stop_confirming()
+        elif self.detected and due:
+            self._follow()
+        elif not self.detected and (due or self._stands()):
+            self._detect()
+        elif self.detected and not optimizer.noise.strong and self._has_fallen():
+            self._measure(FALL_REPEATS)
 
     @property
     def spread(self) -> float:
@@ -224,143 +270,148 @@ class NoiseMeter:
         low, high = np.percentile(self._recent, [25, 75])
         return float(high - low)
 
-    def _has_fallen(self, evaluations: int) -> bool:
+    def _has_fallen(self) -> bool:
         """Return whether the spread has become so much smaller that noise may hide differences."""
         before, spread = self._measured
-        return evaluations >= before + LEAST_APART and self.spread < spread / FALL
+        apart = self.optimizer.evaluations - before
+        return apart >= LEAST_APART and self.spread < spread / FALL
 
-    def _measure(self, optimizer: Optimizer, repeats: int, evaluate: Evaluate) -> None:
+    def _measure(self, repeats: int) -> None:
         """Evaluate the best point again."""
-        if optimizer.best_x is not None:
-            estimate = PointEstimate(optimizer.best_x)
-            estimate.include([optimizer.best_fitness])
-            self._spend(optimizer, [estimate], repeats, evaluate)
+        if self.optimizer.best_x is not None:
+            estimate = PointEstimate(self.optimizer.best_x)
+            estimate.include([self.optimizer.best_fitness])
+            self._spend([estimate], repeats)
             if not self.detected and estimate.deviation > ROUNDING * abs(estimate.mean):
-                self._spend(optimizer, [estimate], FIRST_REPEATS - repeats, evaluate)
-            if self._has_outliers(optimizer, estimate.latest):
-                self._start_confirming(optimizer, evaluate)
+                self._spend([estimate], FIRST_REPEATS - repeats)
+            if self._has_outliers(estimate.latest):
+                self._start_confirming()
             else:
-                self._judge(optimizer, estimate.deviation, abs(estimate.mean))
+                self._judge(estimate.deviation, abs(estimate.mean))
 
     # Detection
 
-    def _stands(self, optimizer: Optimizer) -> bool:
+    def _stands(self) -> bool:
         """Return whether the best point has stood for long, and was not evaluated again."""
         value, since = self._standing
-        n = optimizer.evaluations
-        if value != optimizer.best_fitness:
-            self._standing = optimizer.best_fitness, n
+        n = self.optimizer.evaluations
+        if value != self.optimizer.best_fitness:
+            self._standing = self.optimizer.best_fitness, n
             return False
-        return n - since >= max(STANDING * n, LEAST_STANDING * optimizer.dimension)
+        return n - since >= max(STANDING * n, LEAST_STANDING * self.optimizer.dimension)
 
-    def _detect(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+    def _detect(self) -> None:
         """Evaluate the best point again, and set evaluations aside if the values differ."""
         if self.expected:
-            self._measure(optimizer, FIRST_REPEATS, evaluate)
-        elif self._may_check(optimizer):
-            self._measure(optimizer, 1, evaluate)
-        self._next = 2 * optimizer.evaluations
-        self._standing = optimizer.best_fitness, math.inf  # checked
+            self._measure(FIRST_REPEATS)
+        elif self._may_check():
+            self._measure(1)
+        self._next = 2 * self.optimizer.evaluations
+        self._standing = self.optimizer.best_fitness, math.inf  # checked
         if self.detected:
-            self._next = optimizer.evaluations + LEAST_GROWTH
-            if optimizer.remaining is not None:
-                optimizer.reserved += min(_reserve(optimizer), optimizer.remaining // 2)
+            self._next = self.optimizer.evaluations + LEAST_GROWTH
+            if self.optimizer.remaining is not None:
+                set_aside = min(self._reserve, self.optimizer.remaining // 2)
+                self.optimizer.spending.reserved += set_aside
 
-    def _may_check(self, optimizer: Optimizer) -> bool:
+    def _may_check(self) -> bool:
         """Return whether another check keeps detection below its share of the evaluations."""
-        if optimizer.budget is None:
-            return optimizer.repeats <= DETECTION * optimizer.evaluations
-        return optimizer.budget >= SHORTEST and optimizer.repeats < DETECTION * optimizer.budget
+        budget, repeats = self.optimizer.budget, self.optimizer.spending.repeats
+        if budget is None:
+            return repeats <= DETECTION * self.optimizer.evaluations
+        return budget >= SHORTEST and repeats < DETECTION * budget
 
-    def _judge(self, optimizer: Optimizer, deviation: float, size: float) -> None:
+    def _judge(self, deviation: float, size: float) -> None:
         """Tell the optimizer of noise, given the deviation and the size of values at a point."""
+        level = self.optimizer.noise.level
         if math.isfinite(deviation):
-            self.level = deviation if deviation > ROUNDING * size else 0.0
-        self.detected = self.detected or self.expected or self.level > 0
+            level = deviation if deviation > ROUNDING * size else 0.0
+        self.detected = self.detected or self.expected or level > 0
         if self.detected:
-            self._measured = (optimizer.evaluations, self.spread)
-            optimizer.expect_noise(self.level, self.spread)
+            self._measured = (self.optimizer.evaluations, self.spread)
+            self.optimizer.expect_noise(level, self.spread)
 
     # Outliers
 
-    def _has_outliers(self, optimizer: Optimizer, values: Sequence[float]) -> bool:
+    def _has_outliers(self, values: Sequence[float]) -> bool:
         """Return whether some values of a point agree and others do not.
 
         Where other points have the same value, noise may take few values, such as those of a game
         that is won or lost, and values agree by chance.
         """
-        if self.detected or not self.trusted or "outliers" not in optimizer.handles:
+        if self.detected or not self._plain or "outliers" not in self.optimizer.handles:
             return False
         agreed = agreed_value(np.array(values))
         if not math.isfinite(agreed) or agree(np.array(values), agreed).all():
             return False
         return int(agree(self._recent, agreed).sum()) <= COMMON
 
-    def _start_confirming(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+    def _start_confirming(self) -> None:
         """Confirm all values from here on, and start over with the best of the candidates."""
         self.confirmation = Confirmation()
-        points = optimizer.candidates[: int(min(_left(optimizer), MOST_CONFIRMED))]
-        first = evaluate(points)
-        optimizer.repeats += len(points)
-        values = self._confirm(optimizer, points, first, _left(optimizer), evaluate)
+        points = self.optimizer.candidates[: int(min(self._left, MOST_CONFIRMED))]
+        first = self.evaluate(points)
+        self.optimizer.spending.repeats += len(points)
+        values = self._confirmed(self.confirmation, points, first, self._left)
         best = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
-        optimizer.cost = LEAST_COST  # members must be able to take all points there may be
-        optimizer.start_over(points[best], float(values[best]))
+        # Members must be able to take all points there may be.
+        self.optimizer.spending.plan(LEAST_COST)
+        self.optimizer.start_over(points[best], float(values[best]))
 
-    def confirm(
-        self, optimizer: Optimizer, points: FloatArray, values: FloatArray, evaluate: Evaluate
+    def confirmed(  # noqa: D102 (see ExactValues)
+        self, points: FloatArray, values: FloatArray, *, plain: bool
     ) -> FloatArray:
-        """Return confirmed values of a batch if the function has outliers, else the values."""
-        if self.confirmation is None:
-            return values
-        return self._confirm(optimizer, points, values, _left(optimizer) - len(points), evaluate)
+        self._plain &= plain
+        if self.confirmation is not None:
+            left = self._left - len(points)
+            values = self._confirmed(self.confirmation, points, values, left)
+        finite = values[np.isfinite(values)]
+        self._recent = np.concatenate([self._recent, finite])[-RECENT:]
+        return values
 
-    def _confirm(
-        self,
-        optimizer: Optimizer,
-        points: FloatArray,
-        values: FloatArray,
-        allowed: float,
-        evaluate: Evaluate,
+    def _confirmed(
+        self, confirmation: Confirmation, points: FloatArray, values: FloatArray, allowed: float
     ) -> FloatArray:
-        assert self.confirmation is not None
-        before = self.confirmation.evaluations
-        confirmed = self.confirmation(points, values, allowed, evaluate)
-        optimizer.repeats += self.confirmation.evaluations - before - len(points)
-        optimizer.cost = self.confirmation.cost
-        return confirmed
+        """Return confirmed values of points, for at most this many evaluations."""
+        before = confirmation.evaluations
+        values = confirmation(points, values, allowed, self.evaluate)
+        spending = self.optimizer.spending
+        spending.repeats += confirmation.evaluations - before - len(points)
+        spending.plan(confirmation.cost)
+        return values
 
-    def _stop_confirming(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+    def _stop_confirming(self) -> None:
         """Take the noise for what it is after all."""
-        self.confirmation, self.trusted, optimizer.cost = None, False, 1.0
-        self.expected = True
-        if optimizer.best_x is not None:
-            optimizer.start_over(optimizer.best_x, optimizer.best_fitness)
-        self._detect(optimizer, evaluate)
+        self.confirmation, self._plain, self.expected = None, False, True
+        self.optimizer.spending.plan(cost=1.0)
+        if self.optimizer.best_x is not None:
+            self.optimizer.start_over(self.optimizer.best_x, self.optimizer.best_fitness)
+        self._detect()
 
     # Candidates
 
-    def _follow(self, optimizer: Optimizer, evaluate: Evaluate) -> None:
+    def _follow(self) -> None:
         """Evaluate the current candidate of each search and the best earlier one again."""
+        optimizer = self.optimizer
         newest = [PointEstimate(x) for x in optimizer.candidates[: optimizer.rivals]]
         chosen = self.candidates[:1] + newest
         n = optimizer.evaluations
         each = min(max(LATER_REPEATS, int(FOLLOWING * n)), MOST_REPEATS)
-        self._spend(optimizer, chosen, each, evaluate)
+        self._spend(chosen, each)
         self._keep(chosen)
-        optimizer.credit(np.array([estimate.bound(self.level) for estimate in newest]))
-        self._judge(optimizer, typical_deviation(chosen), abs(chosen[-1].mean))
-        self._note(optimizer)
+        optimizer.credit(np.array([self._bound(estimate) for estimate in newest]))
+        self._judge(typical_deviation(chosen), abs(chosen[-1].mean))
+        self._note()
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
-    def _note(self, optimizer: Optimizer) -> None:
+    def _note(self) -> None:
         """Pass the best estimate to the optimizer and its history."""
         if self.candidates:
-            best = self.candidates[0]
+            optimizer, best = self.optimizer, self.candidates[0]
             if best.count >= RELIABLE:
-                optimizer.estimate = best.bound(self.level)
+                optimizer.noise.estimate = self._bound(best)
             if optimizer.history is not None:
-                error = self.level / math.sqrt(best.count)
+                error = optimizer.noise.level / math.sqrt(best.count)
                 optimizer.history.note_estimate(optimizer.evaluations, best.mean, error)
 
     def _keep(self, estimates: Sequence[PointEstimate]) -> None:
@@ -370,86 +421,109 @@ class NoiseMeter:
 
     def _ranked(self, estimates: Sequence[PointEstimate]) -> list[PointEstimate]:
         """Return estimates in the order of their bounds."""
-        return sorted(estimates, key=lambda estimate: estimate.bound(self.level))
+        return sorted(estimates, key=self._bound)
 
-    def _spend(
-        self,
-        optimizer: Optimizer,
-        estimates: Sequence[PointEstimate],
-        each: int,
-        evaluate: Evaluate,
-    ) -> None:
+    def _bound(self, estimate: PointEstimate) -> float:
+        return estimate.bound(self.optimizer.noise.level)
+
+    def _spend(self, estimates: Sequence[PointEstimate], each: int) -> None:
         """Evaluate points again at the expense of the search, if it has evaluations left."""
         n = each * len(estimates)
-        if n and (optimizer.remaining is None or n < optimizer.remaining):
-            _evaluate(optimizer, estimates, each, evaluate)
+        if n and (self.optimizer.remaining is None or n < self.optimizer.remaining):
+            self._evaluate(estimates, each)
+
+    def _evaluate(self, estimates: Sequence[PointEstimate], each: int) -> None:
+        """Evaluate each point `each` times, all in one batch."""
+        values = self.evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
+        self.optimizer.spending.repeats += len(values)
+        for estimate, repeats in zip(estimates, values.reshape(-1, each), strict=True):
+            estimate.include(repeats)
+
+    @property
+    def _left(self) -> float:
+        """Number of evaluations that the budget leaves."""
+        budget = self.optimizer.budget
+        return math.inf if budget is None else budget - self.optimizer.nfev
+
+    @property
+    def _reserve(self) -> int:
+        """Number of evaluations for the end of a run."""
+        share = int(RESERVE * (self.optimizer.budget or self.optimizer.evaluations))
+        return min(max(share, LEAST_RESERVE), MOST_RESERVE)
 
     # The end
+
+    def concluded(  # noqa: D102 (see ExactValues)
+        self, result: Result, ending: Ending
+    ) -> tuple[Result, Ending]:
+        if self.confirmation is not None:
+            return result, ending.with_outliers()
+        if self.detected and ending.status not in (Status.TIME, Status.CALLBACK):
+            self._recommend()
+            result = dataclasses.replace(result, nfev=self.optimizer.nfev)
+        return self.estimated(result), ending
+
+    def estimated(self, result: Result) -> Result:  # noqa: D102 (see ExactValues)
+        best = self.best_known()
+        if best is None:
+            return result
+        return dataclasses.replace(
+            result, x=best.x, fun=best.mean, fun_std=best.error, fun_evaluations=best.count
+        )
 
     def best_known(self) -> PointEstimate | None:
         """Return the best candidate so far, without further evaluations."""
         return self.candidates[0] if self.candidates else None
 
-    def recommend(self, optimizer: Optimizer, evaluate: Evaluate) -> PointEstimate | None:
-        """Compare the candidates with the evaluations set aside, and return the best on average.
-
-        Returns
-        -------
-        PointEstimate or None
-            The point with an estimate from new evaluations; None if there is none.
-        """
-        left = _reserve(optimizer)
-        if optimizer.budget is not None:
-            left = min(left, optimizer.budget - optimizer.nfev)
-        rivals = [*self.candidates, *self._unknown(optimizer)]
+    def _recommend(self) -> None:
+        """Compare the candidates with the evaluations set aside, and keep the best on average."""
+        left = int(min(self._reserve, self._left))
+        rivals = [*self.candidates, *self._unknown()]
         final = (left + 1) // 2
         left -= final
         while len(rivals) > 1:
             rounds = math.ceil(math.log2(len(rivals)))
             each = left // rounds // len(rivals)
             if each:
-                _evaluate(optimizer, rivals, each, evaluate)
+                self._evaluate(rivals, each)
                 left -= each * len(rivals)
             rivals = self._ranked(rivals)[: (len(rivals) + 1) // 2]
-        if not rivals or not final:
-            return self.best_known()
-        winner = PointEstimate(rivals[0].x)
-        _evaluate(optimizer, [winner], final + left, evaluate)
-        if not winner.count:  # it failed each time
-            return next((e for e in (rivals[0], *self.candidates) if e.count), None)
-        self.candidates = [winner]
-        self._note(optimizer)
-        return winner
+        if rivals and final:
+            winner = PointEstimate(rivals[0].x)
+            self._evaluate([winner], final + left)
+            # The winner may have failed each time.
+            known = [e for e in (winner, rivals[0], *self.candidates) if e.count]
+            self.candidates = known[:1]
+            self._note()
 
-    def _unknown(self, optimizer: Optimizer) -> list[PointEstimate]:
+    def _unknown(self) -> list[PointEstimate]:
         """Return the optimizer's candidates that have no estimate yet."""
         known = [estimate.x for estimate in self.candidates]
         new: list[FloatArray] = []
-        for x in optimizer.candidates:
+        for x in self.optimizer.candidates:
             if not any(np.array_equal(x, other) for other in [*known, *new]):
                 new.append(x)
         return [PointEstimate(x) for x in new]
 
     # Exact resume
 
-    def state(self) -> State:
-        """Return everything that changes during the run."""
+    def state(self) -> State:  # noqa: D102 (see ExactValues)
         return {
-            "expected": self.expected, "level": self.level, "detected": self.detected,
+            "expected": self.expected, "detected": self.detected,
             "candidates": [estimate.state() for estimate in self.candidates],
             "confirmation": None if self.confirmation is None else self.confirmation.state(),
-            "trusted": self.trusted, "recent": self._recent, "next": self._next,
+            "plain": self._plain, "recent": self._recent, "next": self._next,
             "measured": list(self._measured), "standing": list(self._standing),
         }  # fmt: skip
 
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.expected = state["expected"]
-        self.level, self.detected = state["level"], state["detected"]
+    def restore(self, state: SavedState) -> None:  # noqa: D102 (see ExactValues)
+        if not state:  # of a run that took values as they are
+            return
+        self.expected, self.detected = state["expected"], state["detected"]
         self.candidates = [PointEstimate.from_state(saved) for saved in state["candidates"]]
         saved = state["confirmation"]
         self.confirmation = None if saved is None else Confirmation.from_state(saved)
-        self.trusted = state["trusted"]
+        self._plain = state["plain"]
         self._recent, self._next = np.array(state["recent"]), state["next"]
         evaluations, spread = state["measured"]
         self._measured = (evaluations, spread)
@@ -457,31 +531,10 @@ class NoiseMeter:
         self._standing = (value, since)
 
 
-def _evaluate(
-    optimizer: Optimizer, estimates: Sequence[PointEstimate], each: int, evaluate: Evaluate
-) -> None:
-    """Evaluate each point `each` times, all in one batch."""
-    values = evaluate(np.repeat([estimate.x for estimate in estimates], each, axis=0))
-    optimizer.repeats += len(values)
-    for estimate, repeats in zip(estimates, values.reshape(-1, each), strict=True):
-        estimate.include(repeats)
-
-
-def _reserve(optimizer: Optimizer) -> int:
-    """Return the number of evaluations for the end of a run."""
-    share = int(RESERVE * (optimizer.budget or optimizer.evaluations))
-    return min(max(share, LEAST_RESERVE), MOST_RESERVE)
-
-
-def _left(optimizer: Optimizer) -> float:
-    """Return the number of evaluations that the budget leaves."""
-    return math.inf if optimizer.budget is None else optimizer.budget - optimizer.nfev
-
-
-def noise_meter(noise: object) -> NoiseMeter | None:
-    """Return the meter for the argument `noise` of :func:`uaos.minimize`; None for False."""
+def noise_meter(noise: object) -> ExactValues:
+    """Return the meter for the argument `noise` of :func:`uaos.minimize`."""
     if isinstance(noise, bool | np.bool_):
-        return NoiseMeter(expected=True) if noise else None
+        return NoiseMeter(expected=True) if noise else ExactValues()
     if isinstance(noise, str) and noise == "auto":
         return NoiseMeter()
     raise InvalidParameter(

@@ -108,14 +108,14 @@ class Confirmation:
         self.evaluations += len(rows)
         spent = 0
         while not self.fails:
-            pending = [k for k in np.argsort(values).tolist() if not _settled(rows[k])]
+            pending = [k for k in np.argsort(values).tolist() if _needs_another(rows[k])]
             pending = pending[: int(min(len(pending), allowed - spent))]
             if not pending:
                 break
             for k, value in zip(pending, evaluate(points[pending]).tolist(), strict=True):
                 rows[k].append(value)
                 self.compared += len(rows[k]) == 2
-                self.agreeing += len(rows[k]) == 2 and _settled(rows[k])
+                self.agreeing += len(rows[k]) == 2 and _last_agrees(rows[k])
             spent += len(pending)
             self.evaluations += len(pending)
         return np.array([_value(row, median=self.fails) for row in rows])
@@ -133,15 +133,19 @@ class Confirmation:
         return confirmation
 
 
-def _settled(values: list[float]) -> bool:
-    """Return whether a point needs no further value: the last agrees, or there are enough."""
+def _last_agrees(values: list[float]) -> bool:
+    """Return whether the last value of a point agrees with one before."""
     *before, last = values
-    return len(values) >= MOST_VALUES or bool(agree(np.array(before), last).any())
+    return bool(agree(np.array(before), last).any())
+
+
+def _needs_another(values: list[float]) -> bool:
+    """Return whether a point needs another value: none agrees yet, and there are not enough."""
+    return len(values) < MOST_VALUES and not _last_agrees(values)
 
 
 def _value(values: list[float], *, median: bool) -> float:
     """Return the value that counts of those of a point; if none does, the median or NaN."""
-    *before, last = values
-    if agree(np.array(before), last).any():
-        return last
+    if _last_agrees(values):
+        return values[-1]
     return float(np.median(values)) if median or len(values) >= MOST_VALUES else math.nan

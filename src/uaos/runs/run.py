@@ -14,15 +14,18 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.details import Details
 from uaos.optimizers.registry import optimizer_class
 from uaos.problems.problem import Problem
-from uaos.result import Ending, Result, Status
+from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
-from uaos.runs.noise import NoiseMeter, PointEstimate
+from uaos.runs.noise import ExactValues
 from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
 #: The rules that every optimizer knows.
 DEFAULT_RULES: tuple[StoppingRule, ...] = (Target(), Budget())
+
+#: Values of points, and under constraints their violations and details.
+Evaluated = tuple[FloatArray, FloatArray | None, Details | None]
 
 #: What improves the result of a run at its end.
 Polish = Callable[[Result, Evaluator, Optimizer], Result]
@@ -69,8 +72,9 @@ class Run:
         Observers of the run.
     ending : Ending, optional
         Why the run ended before its first batch, if it did.
-    noise : NoiseMeter, optional
-        Evaluates points again to notice noise; None for taking values as they are.
+    noise : ExactValues, optional
+        A :class:`uaos.runs.noise.NoiseMeter` evaluates points again to notice noise; by default,
+        values are taken as they are.
 
     Attributes
     ----------
@@ -98,11 +102,12 @@ class Run:
         rules: Sequence[StoppingRule] = DEFAULT_RULES,
         observers: Sequence[Observer] = (),
         ending: Ending | None = None,
-        noise: NoiseMeter | None = None,
+        noise: ExactValues | None = None,
     ) -> None:
         self.optimizer, self.evaluator = optimizer, evaluator
         self.rules, self.observers = rules, observers
-        self.ending, self.noise = ending, noise
+        self.ending, self.noise = ending, noise or ExactValues()
+        self.noise.attach(optimizer, self._again)
         self._batches = 0
         jit.begin_run()
         self._pending: FloatArray | None = None  # points that are being evaluated
@@ -112,13 +117,8 @@ class Run:
         while not self._stops():
             points = self.optimizer.ask()
             values, violations, details = self._evaluate(points)
-            if self.noise is not None:
-                self.noise.trusted &= violations is None and details is None
-                values = self.noise.confirm(self.optimizer, points, values, self._again)
             self.optimizer.tell(values, violations, details)
             self._batches += 1
-            if self.noise is not None:
-                self.noise.observe(values)
             for observer in self.observers:
                 observer.told(self.optimizer)
 
@@ -126,20 +126,26 @@ class Run:
         """Measure noise, if it is time to, and ask the rules whether the run ends here."""
         if self.ending is not None:
             return True
-        if self.noise is not None:
-            self.noise.check(self.optimizer, self._again)
+        self.noise.check()
         rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
         endings = (rule(self.optimizer) for rule in rules)
         self.ending = next((ending for ending in endings if ending is not None), None)
         return self.ending is not None
 
-    def _evaluate(self, points: FloatArray) -> tuple[FloatArray, FloatArray | None, Details | None]:
+    def _evaluate(self, points: FloatArray) -> Evaluated:
+        """Return values, violations and details; values are confirmed if some of them are off."""
+        values, violations, details = self._once(points)
+        plain = violations is None and details is None
+        return self.noise.confirmed(points, values, plain=plain), violations, details
+
+    def _once(self, points: FloatArray) -> Evaluated:
+        """Evaluate each point once, and let the observers see it."""
         self._pending = points
         values, violations, details = self.evaluator(
             points, self.optimizer.epsilon, self.optimizer.wants_gradients
         )
         self._pending = None
-        self.optimizer.recalled = self.evaluator.memory.recalled
+        self.optimizer.spending.recalled = self.evaluator.memory.recalled
         for observer in self.observers:
             observer.evaluated(self.optimizer, values, violations)
         return values, violations, details
@@ -147,7 +153,7 @@ class Run:
     def _again(self, points: FloatArray) -> FloatArray:
         """Return new values of points; NaN where one is infeasible."""
         with self.evaluator.memory.unused():
-            values, violations, _ = self._evaluate(points)
+            values, violations, _ = self._once(points)
         return values if violations is None else np.where(violations == 0, values, np.nan)
 
     # Exact resume
@@ -160,7 +166,7 @@ class Run:
             "seed": self.optimizer.seed,
             "optimizer": self.optimizer.state(),
             "evaluator": self.evaluator.state(),
-            "noise": None if self.noise is None else self.noise.state(),
+            "noise": self.noise.state(),
             "observers": [observer.state() for observer in self.observers],
         }
 
@@ -169,8 +175,7 @@ class Run:
         self._batches, self.optimizer.seed = state["batches"], state["seed"]
         self.optimizer.restore(state["optimizer"])
         self.evaluator.restore(state["evaluator"])
-        if self.noise is not None and state["noise"] is not None:
-            self.noise.restore(state["noise"])
+        self.noise.restore(state["noise"])
         for observer, saved in zip(self.observers, state["observers"], strict=True):
             observer.restore(saved)
 
@@ -181,18 +186,13 @@ class Run:
         """
         try:
             self.advance()
-            result = self.optimizer.result
-            if self.noise is not None and self.noise.detected:
-                result = self._recommended(result, self.noise)
-            elif self.noise is not None and self.noise.confirmation is not None:
-                self.ending = self.ending and self.ending.with_outliers()
-            elif polish is not None and result.x is not None:
+            assert self.ending is not None
+            result, self.ending = self.noise.concluded(self.optimizer.result, self.ending)
+            if polish is not None and result.x is not None and not self.noise.seen:
                 result = self._polished(result, polish)
         except KeyboardInterrupt as interrupt:
             self.ending = INTERRUPTED
-            result = self._with_pending(interrupt)
-            if self.noise is not None and self.noise.detected:
-                result = _estimated(result, self.noise.best_known())
+            result = self.noise.estimated(self._with_pending(interrupt))
         except Exception as error:
             self._note_best(error)
             raise
@@ -200,13 +200,6 @@ class Run:
         for observer in self.observers:
             observer.ended(result)
         return result
-
-    def _recommended(self, result: Result, noise: NoiseMeter) -> Result:
-        """Return the result with the point that is best on average."""
-        if self.ending is None or self.ending.status in (Status.TIME, Status.CALLBACK):
-            return _estimated(result, noise.best_known())
-        estimate = noise.recommend(self.optimizer, self._again)
-        return _estimated(dataclasses.replace(result, nfev=self.optimizer.nfev), estimate)
 
     def _polished(self, result: Result, polish: Polish) -> Result:
         try:
@@ -220,7 +213,7 @@ class Run:
         result = self.optimizer.result
         if self._pending is None or not isinstance(interrupt, EvaluationInterrupted):
             return result
-        if self.noise is not None and self.noise.confirmation is not None:
+        if self.noise.confirmation is not None:
             return result  # values are not confirmed
         result = dataclasses.replace(result, nfev=result.nfev + len(interrupt.ready))
         finite = [(value, row) for row, value in interrupt.ready if np.isfinite(value)]
@@ -244,19 +237,6 @@ class Run:
         assert self.ending is not None
         feasible = self.optimizer.best_violation == 0 or bool(np.isfinite(result.fun))
         return described(result, self.ending, self.evaluator, feasible=feasible)
-
-
-def _estimated(result: Result, estimate: PointEstimate | None) -> Result:
-    """Return the result with an estimate in place of the best value."""
-    if estimate is None:
-        return result
-    return dataclasses.replace(
-        result,
-        x=estimate.x,
-        fun=estimate.mean,
-        fun_std=estimate.error,
-        fun_evaluations=estimate.count,
-    )
 
 
 def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:

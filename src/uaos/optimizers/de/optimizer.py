@@ -291,7 +291,7 @@ class DifferentialEvolution(Optimizer):
         luckiest values stay, unless new values show what they are.
         """
         epoch = self.epoch
-        due = self.noisy and not self._constrained and self.iterations % REASSESSMENT == 0
+        due = self.noise.strong and not self._constrained and self.iterations % REASSESSMENT == 0
         epoch.reassessing = due and not epoch.reassessed
         epoch.reassessed = epoch.reassessing
         return epoch.reassessing

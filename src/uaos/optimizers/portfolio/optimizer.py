@@ -204,7 +204,7 @@ class Portfolio(Optimizer):
         return tuple(member for member in members if member.handles(needed))
 
     def _start(self) -> None:
-        self.noisy = self.settings.noisy
+        self.noise.strong = self.settings.noisy
         self._names = tuple(member.name for member in self.settings.chosen)
         self._seat(self.settings.chosen, [self._built(member) for member in self.settings.chosen])
         self._begin()
@@ -251,9 +251,9 @@ class Portfolio(Optimizer):
         near the best point, unless noise is noticed right at the start. Of other members, those
         remain that handle noise, if any do.
         """
-        was_noisy = self.noisy
+        was_noisy = self.noise.strong
         super().expect_noise(level, spread)
-        becomes_noisy = self.noisy and not was_noisy
+        becomes_noisy = self.noise.strong and not was_noisy
         if becomes_noisy and self.method == self._turns.default_method:
             self.method = None  # the default for the members that remain
         if becomes_noisy and self._by_table and self.categories is None:
@@ -272,13 +272,13 @@ class Portfolio(Optimizer):
         Members plan with the points that the budget leaves now. The rows of the history so far are
         dropped, as their values are.
         """
-        left = self.remaining
-        self._horizon = None if left is None else self.evaluations + left
+        if self.budget is not None:
+            self._horizon = self.spending.horizon(self.budget, self.evaluations)
         if self.method == self._turns.default_method:
             self.method = None
         members = self.members
         if self._by_table:
-            members = self._able(self._default_members(self.noisy))
+            members = self._able(self._default_members(self.noise.strong))
         start = x[None] if self.evaluations > _BEGINNING * self.dimension else None
         self._seat(members, [self._built(member, start) for member in members])
         self._begin()
@@ -338,7 +338,7 @@ class Portfolio(Optimizer):
 
     def credit(self, estimates: FloatArray) -> None:
         """Credit the members with estimates of their candidates; see :meth:`Turns.best`."""
-        if self.noisy and not self.constrained:
+        if self.noise.strong and not self.constrained:
             for k, estimate in zip(self._searching, estimates.tolist(), strict=True):
                 self._turns.credit(k, estimate)
 
@@ -355,13 +355,13 @@ class Portfolio(Optimizer):
             first = [k for k in relaxed if k not in busy]
             self._chosen = first[0] if first else self._turns.next(busy)
         member = self.optimizers[self._chosen]
-        member.wanted, member.recalled = self.wanted, self.recalled
+        member.wanted, member.spending.recalled = self.wanted, self.spending.recalled
         points: FloatArray = member.ask()
         return points
 
     def _begin_or_end_finish(self) -> None:
         """Start or end the finish from the best point of the other members, if it is time to."""
-        if self._finisher is None or self._horizon is None or self._finished:
+        if self._finisher is None or self.budget is None or self._finished:
             return
         finisher = cast(Finisher, self.optimizers[self._finisher])
         if self._finishing:
@@ -369,9 +369,7 @@ class Portfolio(Optimizer):
             self._finishing = not self._finished
             return
         finish = self.members[self._finisher].finish * self.dimension
-        left = self._horizon - self.evaluations
-        if self.cost != 1 and self.remaining is not None:
-            left = self.remaining
+        left = self.spending.horizon(self.budget, self.evaluations) - self.evaluations
         if left > finish or not self._turns.introduced:
             return
         others = [
@@ -422,7 +420,7 @@ class Portfolio(Optimizer):
                 with np.errstate(over="ignore"):  # values may be huge
                     self._first_values[self._chosen] = float(np.median(finite))
         best = self.best_fitness if self._turns.feasible else self.best_violation
-        least = max(self._tolerance(best), self.atol + self.tol * abs(best), self.noise)
+        least = max(self._tolerance(best), self.atol + self.tol * abs(best), self.noise.level)
         if self._reference - best > least:
             self._reference, self._last_gain = best, self.evaluations
 
