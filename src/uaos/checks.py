@@ -8,7 +8,7 @@ from typing import Union, cast, get_args, get_origin, get_type_hints, is_typeddi
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter, shortened
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 
 def as_float(value: object) -> float:
@@ -177,6 +177,29 @@ def real_numbers(values: object) -> FloatArray:
         return np.array(raw, np.float64, order="C")
     except OverflowError:
         raise ValueError("an integer is too large for a float") from None
+
+
+def feedback_numbers(values: object, source: str) -> FloatArray:
+    """Copy values that the user's code returned or told to an array of floats.
+
+    Parameters
+    ----------
+    values : object
+        The values; None counts as NaN.
+    source : str
+        The subject of the error message, such as "a constraint returned".
+
+    Raises
+    ------
+    InvalidFeedback
+        If they are not real numbers.
+    """
+    try:
+        return real_numbers(values)
+    except (TypeError, ValueError) as error:
+        raise InvalidFeedback(
+            f"{source} {shortened(values, 100)}; expected real numbers, but {error}"
+        ) from None
 
 
 def seeded_generator(seed: object) -> tuple[int | None, np.random.Generator]:

@@ -20,8 +20,8 @@ from uaos import statefile
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.checks import (
     evaluation_count,
+    feedback_numbers,
     positive_integer,
-    real_numbers,
     real_target,
     seeded_generator,
     true_or_false,
@@ -123,7 +123,7 @@ class Optimizer(ABC):
         The best point so far and its value; None and inf before the first finite value. Under
         constraints, the least infeasible point and inf until there is a feasible one.
     best_violation : float
-        The violation of the best point, 0 without constraints.
+        The violation of the best point, 0 without constraints; inf if they failed at all points.
     restarts : int
         Fresh starts so far.
     history : History or None
@@ -661,7 +661,7 @@ class Optimizer(ABC):
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray | None]:
         """Check values and violations, count the evaluations and keep the best point."""
-        checked = _numbers(values)
+        checked = feedback_numbers(values, "values is")
         if checked.shape != (len(points),):
             raise InvalidFeedback(
                 f"values has shape {checked.shape}; expected {(len(points),)}, one value for each "
@@ -687,12 +687,14 @@ class Optimizer(ABC):
             return None
         if "constraints" not in self.handles:
             raise InvalidFeedback(f"{self.name} takes no constraints. Nothing was changed")
-        excess = _numbers(violations)
+        excess = feedback_numbers(violations, "violations is")
         if excess.shape != (n,) or (excess < 0).any():
             raise InvalidFeedback(
                 f"violations has shape {excess.shape}; expected {(n,)}, a number >= 0 for each "
                 "point of ask(). Nothing was changed"
             )
+        if not self._constrained and self.best_x is None:
+            self.best_violation = np.inf
         self._constrained = True
         excess[np.isnan(excess)] = np.inf
         return excess
@@ -703,8 +705,7 @@ class Optimizer(ABC):
         k = int(feasibility.order(values, violations)[0])
         v = float(violations[k])
         f = float(values[k]) if v == 0 else np.inf
-        first = self.best_x is None and v < np.inf
-        if first or v < self.best_violation or (v == self.best_violation and f < self.best_fitness):
+        if v < self.best_violation or (v == self.best_violation and f < self.best_fitness):
             self.best_x, self.best_fitness = self._rounded(points[k]), f
             self.best_violation = v
 
@@ -755,7 +756,7 @@ class Optimizer(ABC):
                 f"index is {index}; expected 0 to {len(points) - 1}, a row of what ask() returned. "
                 "Nothing was changed"
             )
-        number = _numbers(value)
+        number = feedback_numbers(value, "value is")
         if number.shape != ():
             raise InvalidFeedback(
                 f"value has shape {number.shape}; expected a number. Nothing was changed"
@@ -770,7 +771,7 @@ class Optimizer(ABC):
             )
         self._single_values[0, index] = number
         if violation is not None:
-            self._single_values[1, index] = _numbers(violation)
+            self._single_values[1, index] = feedback_numbers(violation, "violation is")
         self._single_told[index] = True
         if self._single_told.all():
             values, violations = self._single_values
@@ -919,17 +920,6 @@ def mark_failures(values: FloatArray) -> int:
         elif best < 0 or values[i] < values[best]:
             best = i
     return best
-
-
-def _numbers(values: ArrayLike) -> FloatArray:
-    try:
-        # A copy: kernels are compiled for plain, writable arrays, and this may be any kind.
-        return real_numbers(values)
-    except (TypeError, ValueError) as error:
-        raise InvalidFeedback(
-            f"values must be real numbers, NaN where an evaluation failed: {error}. "
-            "Nothing was changed"
-        ) from error
 
 
 def copied(value: object) -> object:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.checks import real_numbers
+from uaos.checks import feedback_numbers, real_numbers
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: How far a constraint with lb = ub may be off, relative to 1 or to |lb|: floating-point numbers
@@ -40,16 +40,6 @@ def _invalid_constraint(value: object) -> InvalidParameter:
     )
 
 
-def _numbers(values: object, what: str = "a constraint returned") -> FloatArray:
-    """Return a copy of what a user's function returned; refuse what is not real numbers."""
-    try:
-        return real_numbers(values)
-    except (TypeError, ValueError) as error:
-        raise InvalidFeedback(
-            f"{what} {shortened(values, 100)}; expected real numbers, but {error}"
-        ) from None
-
-
 class Constraint:
     """``lb <= fun(x) <= ub``, for one or several functions.
 
@@ -81,7 +71,8 @@ class Constraint:
             if hasattr(specification, "A"):
                 matrix = specification.A
                 dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-                self._matrix = np.atleast_2d(_numbers(dense, "the matrix of a constraint is"))
+                numbers = feedback_numbers(dense, "the matrix of a constraint is")
+                self._matrix = np.atleast_2d(numbers)
             elif hasattr(specification, "fun"):
                 self._fun = specification.fun
                 if not callable(self._fun):
@@ -111,10 +102,13 @@ class Constraint:
         elif self._fun is None:
             values = X
         elif vectorized:
-            values = _numbers(self._at(X.copy(), len(X)))
+            values = feedback_numbers(self._at(X.copy(), len(X)), "a constraint returned")
             values = values[:, None] if values.ndim == 1 else values
         else:  # a copy, which the user's function may write to
-            rows = [np.atleast_1d(_numbers(self._at(x))) for x in X.copy()]
+            rows = [
+                np.atleast_1d(feedback_numbers(self._at(x), "a constraint returned"))
+                for x in X.copy()
+            ]
             if len({row.shape for row in rows}) > 1:
                 raise InvalidFeedback(
                     "a constraint returned different numbers of values; expected the same number "

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, detached
-from uaos.checks import real_numbers
+from uaos.checks import feedback_numbers
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
 #: A gradient: a function of a point, or True if the objective returns (value, gradient).
@@ -81,10 +81,7 @@ def checked_gradients(returned: object, n: int, dimension: int) -> FloatArray:
     InvalidFeedback
         If they are not n times D real numbers.
     """
-    try:
-        gradients = real_numbers(returned)
-    except (TypeError, ValueError) as error:
-        raise InvalidFeedback(f"jac must return real numbers: {error}") from None
+    gradients = feedback_numbers(returned, "jac returned")
     if gradients.size != n * dimension:
         raise InvalidFeedback(
             f"jac returned shape {gradients.shape[1:]}; expected ({dimension},), one derivative "

@@ -6,8 +6,8 @@ from typing import cast
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.checks import real_numbers
-from uaos.errors import InvalidFeedback, shortened
+from uaos.checks import feedback_numbers
+from uaos.errors import InvalidFeedback
 from uaos.problems.problem import Problem
 
 
@@ -27,7 +27,10 @@ class ResidualProblem(Problem):
 
     def residuals(self, returned: object, n: int) -> FloatArray | None:
         """Return what the function returned as residuals, (n, R), NaN where it failed."""
-        rows = [_numbers(row) for row in cast(Sequence[object], returned)]
+        rows = [
+            feedback_numbers(row, "residuals returned").ravel()
+            for row in cast(Sequence[object], returned)
+        ]
         size = max((len(row) for row in rows), default=1)
         failed = np.full(size, np.nan)
         rows = [failed if len(row) == 1 and np.isnan(row[0]) else row for row in rows]
@@ -45,13 +48,3 @@ class ResidualProblem(Problem):
         with np.errstate(over="ignore"):
             halves: FloatArray = 0.5 * np.sum(residuals**2, axis=1)
         return halves
-
-
-def _numbers(row: object) -> FloatArray:
-    """Return one point's residuals as an array; None is a failed evaluation."""
-    try:
-        return real_numbers(row).ravel()
-    except (TypeError, ValueError) as error:
-        raise InvalidFeedback(
-            f"residuals must return real numbers: {error}; got {shortened(row, 100)}"
-        ) from None
