@@ -52,3 +52,11 @@ def test_random_programs_satisfy_the_conditions_of_optimality():
         assert (A @ d + c).max() < 1e-7
         assert multipliers.min() > -1e-5
         assert np.abs(multipliers * (A @ d + c)).max() < 1e-5
+
+
+def test_equalities_with_large_multipliers_are_met():
+    """Of |d|²/2 under d0 = 1 and d0 + d1/10⁴ = 1 + 1/10⁴: d = (1, 1), with multipliers of 10⁴."""
+    rows = np.array([[1.0, 0.0], [1.0, 1e-4]])
+    d, multipliers = solve([0, 1], rows, [-1, -1 - 1e-4], [True, True])
+    assert d == pytest.approx([1, 1], abs=1e-6)
+    assert np.abs(multipliers).max() > 1e4

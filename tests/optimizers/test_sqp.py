@@ -66,6 +66,30 @@ def test_the_default_method_solves_hs71_and_ends(seed):
     assert result.nfev < 1000
 
 
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_rosenbrock_with_a_cubic_and_a_line_does_not_end_in_its_local_optimum(seed):
+    """Three quarters of the starts lead to 0.9989 near (0, 0); the minimum is 0 at (1, 1)."""
+    limits = [
+        at_least(0.0, lambda x: x[1] - 1 - (x[0] - 1) ** 3),
+        at_least(0.0, lambda x: 2 - x[0] - x[1]),
+    ]
+    result = uaos.minimize(
+        lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2, [(-1.5, 1.5), (-0.5, 2.5)],
+        constraints=limits, seed=seed,
+    )  # fmt: skip
+    assert result.success
+    assert result.fun < 1e-10
+    assert result.nfev < 1000
+
+
+def test_two_runs_suffice_where_all_is_convex():
+    limit = at_least(1.0, lambda x: x[0] + x[1])
+    result = uaos.minimize(lambda x: float(x @ x), BOX, constraints=limit, seed=1)
+    assert result.success
+    assert result.fun == pytest.approx(0.5, abs=1e-9)
+    assert result.nfev < 70
+
+
 @pytest.mark.parametrize("start", [[4.0, 4.0], [-4.0, -4.0], [0.0, 0.0]])
 def test_a_linear_objective_ends_in_a_corner(start):
     """Of -x - 2y under x + y <= 1 and y <= 0.75 the minimum is -1.75 at (0.25, 0.75)."""

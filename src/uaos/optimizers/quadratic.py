@@ -14,7 +14,7 @@ _TO_BOUNDARY = 0.995
 _LEAST_LENGTH = 1e-6
 # Bounds further away than this are ignored.
 _FAR = 1e8
-# An equality costs its square divided by twice this.
+# An equality costs its square divided by twice this, beside the price of its last multiplier.
 _SOFTNESS = 1e-9
 
 
@@ -95,7 +95,6 @@ class _InteriorPoint:
         for _ in range(_MAX_STEPS):
             dual = self.B @ self.d + self.g + self.rows.T @ self.multipliers
             primal = self.rows @ self.d + self.offsets - self.t + self.s
-            primal = primal - np.where(self.free, 0.0, _SOFTNESS * self.multipliers)
             gap = (
                 float(self.s[self.free] @ self.multipliers[self.free] + self.t @ self.rest) / count
             )

@@ -85,6 +85,10 @@ class RestartingSearch(Optimizer):
             return 0.5 * (low + high)
         low, high = self.region.draw(self.rng)
         self._width = high - low
+        return self._drawn_start(low, high)
+
+    def _drawn_start(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Draw a starting point from a box."""
         return self.rng.uniform(low, high)
 
     def restart_from(self, x: FloatArray) -> None:

@@ -6,11 +6,14 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
+from uaos.optimizers.base import copied
+from uaos.optimizers.optima import Optima, Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
+from uaos.statefile import SavedState, State
 
 _EPSILON = float(np.finfo(float).eps)
 # The first and the widest differences, as shares of the scale, and the least, as a share of the
@@ -34,9 +37,12 @@ _MAX_TRIALS = 10
 # Weights of violations in a quadratic program, in units of the gradient: the first, the last for
 # steps that end inside the constraints, and the last where linear constraints are contradictory.
 _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
-# Runs whose values differ by less than this share have ended at the same point, if they violate
-# constraints by no more than the other.
-_SAME, _MET = 1e-6, 1e-6
+# Runs that violate constraints by no more than this have ended at an optimum.
+_MET = 1e-6
+# Starting points drawn for each run: it starts from that which is furthest from earlier ones.
+_DRAWN, _MAX_STARTS = 10, 50
+# A run ends if its model predicts a known optimum: relative to the step there, and to the scale.
+_PREDICTED, _AT = 0.2, 1e-6
 # A run ends after this many iterations in a row whose gain or steps are within rounding errors.
 _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
@@ -121,13 +127,15 @@ class SQP(RestartingSearch):
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
         "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
-        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates",
+        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
 
     def _start(self) -> None:
         self._scale = self.scale
+        self._starts = np.zeros((0, self.dimension))
+        self._optima, self._tangents = Optima(self.dimension), Tangents(self.dimension)
         super()._start()
 
     @property
@@ -140,10 +148,25 @@ class SQP(RestartingSearch):
         """Infinity: the value is needed everywhere."""
         return np.inf
 
+    @property
+    def confirmed(self) -> bool:
+        """True if runs from independent starts have ended at the best value.
+
+        If all seems to be convex, two runs will do; otherwise a better optimum must be unlikely.
+        """
+        return self._optima.repeated if self._tangents.convex else self._optima.known
+
     # A run
+
+    def _drawn_start(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        drawn = self.rng.uniform(low, high, (_DRAWN, self.dimension))
+        away = np.abs(drawn[:, None] - self._starts) / np.where(high > low, high - low, 1.0)
+        best: FloatArray = drawn[away.max(axis=2).min(axis=1).argmax()]
+        return best
 
     def _begin_run(self) -> None:
         D = self.dimension
+        self._starts = np.vstack([self._starts, self._x])[-_MAX_STARTS:]
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
         self._known: FloatArray | None = None  # the gradient at the present point, if it was told
@@ -171,7 +194,8 @@ class SQP(RestartingSearch):
         self._ended = True
         if self._independent and self._violated(self._c).max(initial=0.0) <= _MET:
             self._end_settled()
-            self._compare_runs(_SAME * max(1.0, abs(self._f)))
+            if np.isfinite(self._f):
+                self._optima.add(self._f, self._x)
 
     def _next_points(self) -> FloatArray:
         if self._phase == "start":
@@ -276,6 +300,13 @@ class SQP(RestartingSearch):
             self._update_model()
         self._old_x = self._x.copy()
         self._old_gradient, self._old_jacobian = self._gradient, self._jacobian
+        if self._spread == 0:
+            self._tangents.add(
+                self._x / self._scale, np.append(self._f, self._c),
+                np.vstack([self._gradient, self._jacobian]),
+                float(np.abs(self._offsets / self._scale).max(initial=0.0)),
+                np.append(False, self._equal()),
+            )  # fmt: skip
         self._choose_direction()
 
     def _derivatives(self, columns: FloatArray) -> FloatArray:
@@ -380,6 +411,8 @@ class SQP(RestartingSearch):
         self._direction, self._multipliers = solution[0] * self._scale, solution[1]
         self._raise_penalties(solution[0])
         self._promise = self._model_gain(solution[0])
+        if self._predicts_optimum(solution[0]):
+            return
         feasible = self._violated(self._c).max(initial=0.0) == 0
         short = float(np.abs(solution[0]).max()) < _SHORT * self._spread
         if short or not self._promise > self._noise() or not self._direction.any():
@@ -392,6 +425,20 @@ class SQP(RestartingSearch):
             return
         self._length, self._trials, self._corrected = 1.0, 0, False
         self._phase = "line"
+
+    def _predicts_optimum(self, d: FloatArray) -> bool:
+        """End an independent run whose model predicts a known optimum; return whether it did."""
+        if not (self._independent and self._updates and len(self._optima.points)):
+            return False
+        away = np.abs(self._x / self._scale + d - self._optima.points / self._scale).max(axis=1)
+        k = int(away.argmin())
+        value = self._f + float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
+        miss, change = abs(value - self._optima.values[k]), abs(self._f - self._optima.values[k])
+        if away[k] > _PREDICTED * np.abs(d).max() + _AT or not miss <= _PREDICTED * change:
+            return False
+        self._ended = True
+        self._optima.add(self._optima.values[k], self._optima.points[k])
+        return True
 
     def _raise_penalties(self, d: FloatArray) -> None:
         """Adapt the weights of the merit function to the multipliers."""
@@ -414,6 +461,20 @@ class SQP(RestartingSearch):
         if not np.isfinite(self._f):
             return float(saved.sum())
         return gain - float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
+
+    # Exact resume
+
+    def state(self) -> State:
+        """Return everything that changes during the run, the evidence included."""
+        evidence = {"optima": vars(self._optima), "tangents": vars(self._tangents)}
+        return {**super().state(), **{name: copied(each) for name, each in evidence.items()}}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` of a search with the same settings returned."""
+        super().restore(state)
+        for each, saved in ((self._optima, "optima"), (self._tangents, "tangents")):
+            for name, value in state[saved].items():
+                setattr(each, name, copied(value))
 
     # Line search
 

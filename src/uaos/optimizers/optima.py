@@ -1,0 +1,123 @@
+"""Evidence that the best of all optima is known: where runs ended, and whether all is convex."""
+
+import numpy as np
+
+from uaos.arrays import BoolArray, FloatArray
+
+# Ends and tangents that are kept.
+_MAX_KEPT = 50
+# Values that differ by less than this share are those of one optimum, and by less than the other
+# share of their distance from the best one.
+_SAME, _ABOUT = 1e-6, 1e-3
+# Tangents may be above a convex function by this share of its changes, as slopes are inexact, and
+# are compared at points that are this many differences apart.
+_INEXACT, _APART = 0.01, 10.0
+# Runs after which the best optimum may be known, unless all is convex.
+_MIN_RUNS = 6
+
+
+class Optima:
+    """Optima at which independent runs ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> optima = Optima(1)
+    >>> for _ in range(6):
+    ...     optima.add(2.0, np.array([1.0]))
+    >>> optima.repeated, optima.known
+    (True, True)
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.points = np.zeros((0, dimension))
+        self.values = np.zeros(0)
+        self.counts = np.zeros(0, np.int64)
+        self.number = self.runs = 0
+
+    def add(self, value: float, point: FloatArray) -> None:
+        """Count a run that ended at a point."""
+        self.runs += 1
+        best = self.values.min(initial=value)
+        tolerance = max(_SAME * max(1.0, abs(value)), _ABOUT * (value - best))
+        same = np.flatnonzero(np.abs(self.values - value) <= tolerance)
+        if len(same):
+            k = same[0]
+            self.counts[k] += 1
+            if value < self.values[k]:
+                self.values[k], self.points[k] = value, point
+            return
+        self.number += 1
+        kept = np.argsort(self.values, kind="stable")[: _MAX_KEPT - 1]
+        self.values = np.append(self.values[kept], value)
+        self.counts = np.append(self.counts[kept], 1)
+        self.points = np.vstack([self.points[kept], point])
+
+    @property
+    def repeated(self) -> bool:
+        """True if runs ended at the best optimum twice, and again for each that ended elsewhere."""
+        if not self.runs:
+            return False
+        agreeing = int(self.counts[self.values.argmin()])
+        return agreeing >= 2 + (self.runs - agreeing)
+
+    @property
+    def known(self) -> bool:
+        """True if the best optimum was met twice and a better one is unlikely.
+
+        That takes several runs, at least half of which ended at an optimum that another one ended
+        at. If runs that end below the best value had a share p of all, each share equally likely
+        beforehand, that share would now be expected to be 1 / (n + 1) after n runs.
+        """
+        if self.runs < _MIN_RUNS or self.counts[self.values.argmin()] < 2:
+            return False
+        return 2 * self.number <= self.runs
+
+
+class Tangents:
+    """Linear models of functions at several points, which show that a function is not convex.
+
+    Functions are the columns of values, (F,) at a point, and the rows of slopes, (F, D).
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.points = np.zeros((0, dimension))
+        self.values = np.zeros((0, 0))
+        self.slopes = np.zeros((0, 0, dimension))
+        self.steps = np.zeros(0)
+        self.convex = True
+
+    def add(
+        self, x: FloatArray, values: FloatArray, slopes: FloatArray, step: float, linear: BoolArray
+    ) -> None:
+        """Add a point, and compare it with the others.
+
+        Parameters
+        ----------
+        x : ndarray, shape (D,)
+        values, slopes : ndarray, shapes (F,) and (F, D)
+        step : float
+            The largest of the differences that slopes come from.
+        linear : ndarray of bool, shape (F,)
+            Functions that must be linear for the problem to be convex.
+        """
+        if not (self.convex and np.isfinite(values).all() and np.isfinite(slopes).all()):
+            return
+        if self.values.shape[1] != len(values):
+            self.values, self.slopes = np.zeros((0, len(values))), np.zeros((0, *slopes.shape))
+            self.points, self.steps = np.zeros((0, len(x))), np.zeros(0)
+        ways = x - self.points
+        far = np.abs(ways).max(axis=1, initial=0.0) > _APART * np.maximum(self.steps, step)
+        ways, rises = ways[far], (values - self.values)[far]
+        behind, ahead = np.einsum("nfd,nd->nf", self.slopes[far], ways), ways @ slopes.T
+        for change, sign in ((behind, 1.0), (ahead, -1.0)):
+            gap = sign * (rises - change)
+            allowed = _INEXACT * (np.abs(rises) + np.abs(change)) + 1e-9 * (1.0 + np.abs(values))
+            if (gap < -allowed).any() or (gap[:, linear] > allowed[:, linear]).any():
+                self.convex = False
+                return
+        kept = slice(-_MAX_KEPT + 1, None)
+        self.points = np.vstack([self.points[kept], x])
+        self.values = np.vstack([self.values[kept], values])
+        self.steps = np.append(self.steps[kept], step)
+        self.slopes = np.concatenate([self.slopes[kept], slopes[None]])
