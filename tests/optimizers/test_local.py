@@ -42,6 +42,19 @@ def test_a_run_can_be_given_up_for_one_from_a_point():
     assert run(found, rosenbrock, until_converged=True).best_fitness < 1e-12
 
 
+def test_a_run_that_refines_a_point_keeps_its_first_model(monkeypatch):
+    """A model of low curvature would lead away from the point."""
+    given_up = []
+    monkeypatch.setattr(
+        LocalSearch, "_lower_model", lambda search, *_: given_up.append(search.restarts)
+    )
+    search = run(LocalSearch([(-5, 5)] * 5, seed=1), rosenbrock, batches=10)
+    search.restart_from(np.array([0.5, 0.2, 0.1, 0.0, 0.3]))
+    run(search, rosenbrock, batches=10)
+    assert given_up == [0]
+    assert search.restarts == 1
+
+
 def test_a_badly_scaled_quadratic_is_solved_by_the_second_differences():
     scales = 10.0 ** np.arange(-3, 4)
     found = run(LocalSearch([(-5, 5)] * 7, target=1e-10), lambda x: (scales * (x - 1) ** 2).sum(1))

@@ -37,7 +37,8 @@ _MAX_TRIALS = 12
 # The first differences of a run may be too coarse to tell a direction in which the function falls.
 _COARSE_TRIALS = 2
 # The first model is diagonal. It is given up if the second gradient differs from what it predicts
-# by more than this share, for one that has this share of the curvature seen in all directions.
+# by more than this share, for one that has this share of the curvature seen in all directions:
+# long steps, which a run that refines a point does not take.
 _MISFIT = 0.3
 _LOW_CURVATURE = 1e-5
 # Number of changes to the set of coordinates at a bound when the model is minimized in the box.
@@ -266,8 +267,8 @@ class LocalSearch(RestartingSearch):
     A run starts with central differences over a large part of the box, whose second differences
     give the diagonal of the Hessian; up to three variables, unless the budget is below 20·D, it
     starts with narrower forward differences. If the next gradient contradicts
-    this model, the function is not separable, and a model of low curvature takes its place. The
-    following gradients take forward differences along the axes of the model, scaled to the same
+    this model, the function is not separable, and a model of low curvature takes its place, except
+    in a run that refines a point (`restart_from`). The following gradients take forward differences along the axes of the model, scaled to the same
     curvature and corrected by it: rounding errors then weigh the same in each, however badly
     conditioned the function is. After 12, 18, 27, … iterations, and where there is no progress,
     they are central: their second differences lower curvatures that the model has too high. The
@@ -536,7 +537,8 @@ class LocalSearch(RestartingSearch):
             return
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        first = self._steps == 1 and self.noise.level == 0
+        close = self._first_step == _CLOSE_STEP
+        first = self._steps == 1 and self.noise.level == 0 and not close
         if sBs > 0 and first and np.sum((y - Bs) ** 2) > _MISFIT**2 * np.sum(y**2):
             self._lower_model(s, y)
         elif sBs > self.noise.level:  # otherwise noise hides the curvature
