@@ -97,6 +97,25 @@ def portfolio_archive() -> str:
     return markdown(("", "mean log₁₀ of aRT to 10⁻⁷"), rows)
 
 
+def bbob_solved() -> str:
+    """Return how many problems of each group the portfolio and its members solve."""
+    groups = ("all", "separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
+    rows = table_below("portfolio-20d.md", "Runs solved")
+    cells = [[row["method"], *(row[g].replace("*", "") for g in groups)] for row in rows]
+    return markdown(("method", "solved", *groups[1:]), cells)
+
+
+def bbob_shares() -> str:
+    """Return the share of average running times within each budget."""
+    budgets = ("10·D", "100·D", "1,000·D", "10,000·D", "100,000·D")
+    rows = table_below("portfolio-20d.md", "aRT within a budget")
+    cells = [
+        [row["algorithm"].replace(" (archive)", ", published"), *(row[b] for b in budgets)]
+        for row in rows
+    ]
+    return markdown(("algorithm", *budgets), cells)
+
+
 def summary() -> str:
     """Return how many problems each method solves."""
     shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
@@ -1025,6 +1044,8 @@ def noise_rewards() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
+    "bbob-solved": bbob_solved,
+    "bbob-shares": bbob_shares,
     "control": control,
     "control-test": control_test,
     "adapters-broad": adapters_broad,
