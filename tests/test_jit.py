@@ -272,6 +272,21 @@ def test_a_damaged_cache_is_ignored(empty_cache: Path, monkeypatch: pytest.Monke
     assert jit.njit(add_up)(np.ones(3)) == 3.0
 
 
+@compiler_on
+def test_a_kernel_does_not_wait_for_a_suspended_process(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock of the cache is held throughout: the kernel is compiled without the cache."""
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr(jit, "PATIENCE", 0.0)
+    jit.njit(add_up)(np.ones(3))
+    (lock,) = empty_cache.rglob("uaos.lock")
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        monkeypatch.setattr(jit, "LOCK_SECONDS", 0.0)
+        assert jit.njit(add_up)(np.ones((2, 3))[0]) == 3.0
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -21,7 +21,7 @@ from functools import cache, wraps
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Timer, local
-from time import monotonic, thread_time
+from time import monotonic, sleep, thread_time
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -43,6 +43,8 @@ SHORT = 0.15
 LARGE = 20_000
 #: Seconds of compiling before a terminal shows a message.
 SILENCE = 2.0
+#: Seconds for which a process waits for another one that compiles into the same cache.
+LOCK_SECONDS = 20.0
 
 # Raised by reading or writing a cache if a file is damaged or the disk is full.
 _CACHE_ERRORS = (OSError, EOFError, pickle.UnpicklingError)
@@ -295,18 +297,34 @@ def _locked(folder: str | None) -> Iterator[None]:
     """Let one process at a time compile into a cache.
 
     Numba replaces files as a whole, but two processes that add code for different types at the same
-    time may use the same file name. Where files cannot be locked, processes do not wait.
+    time may use the same file name. Where files cannot be locked, processes do not wait. One that
+    waits for `LOCK_SECONDS` (the other may be suspended) raises TimeoutError, and so does without
+    the cache.
     """
     handle = -1
-    with suppress(OSError, ImportError):
-        import fcntl  # not on Windows
-
+    with suppress(OSError):
         if folder is not None:
             Path(folder).mkdir(parents=True, exist_ok=True)
             handle = os.open(Path(folder) / "uaos.lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(handle, fcntl.LOCK_EX)
     try:
+        start = monotonic()
+        while handle >= 0 and _is_held(handle):
+            if monotonic() - start > LOCK_SECONDS:
+                raise TimeoutError("another process has locked the cache")
+            sleep(0.02)
         yield
     finally:
         if handle >= 0:
             os.close(handle)
+
+
+def _is_held(handle: int) -> bool:
+    """Lock a file; return whether another process has the lock."""
+    with suppress(OSError, ImportError):
+        import fcntl  # not on Windows
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from raising import raises
 
@@ -64,6 +65,12 @@ def test_names_of_a_pipeline_have_its_prefix() -> None:
     space = {"logisticregression__C": uaos.Real(0.01, 100, log=True)}
     fitted = SearchCV(pipeline, space, n_iter=5, random_state=1, cv=3).fit(X, Y)
     assert set(fitted.best_params_) == set(space)
+
+
+def test_a_random_state_of_numpy_is_a_seed() -> None:
+    seeds = [np.random.RandomState(1) for _ in range(2)]
+    first, second = (search(random_state=seed, n_iter=4).fit(X, Y) for seed in seeds)
+    assert first.best_params_ == second.best_params_
 
 
 def test_refit_names_the_score_that_is_maximized() -> None:

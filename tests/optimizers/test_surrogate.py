@@ -257,8 +257,12 @@ def test_a_category_that_would_stagnate_becomes_another() -> None:
         ("integers", 2000, ["STEP", "BFGS", "CMA-ES"]),
     ],
 )
-def test_the_portfolio_has_a_model_where_it_pays(table: str, budget: int, names: list) -> None:
-    assert [member.name for member in default_members(5, budget, Traits(**{table: True}))] == names
+@pytest.mark.parametrize("constrained", [False, True])
+def test_the_portfolio_has_a_model_where_it_pays(
+    table: str, budget: int, names: list, constrained: bool
+) -> None:
+    traits = Traits(**{table: True, "integers": True, "constrained": constrained})
+    assert [member.name for member in default_members(5, budget, traits)] == names
 
 
 def test_half_of_the_variables_have_to_be_integers_for_the_model_beyond_100_d() -> None:

@@ -73,6 +73,15 @@ def test_a_point_and_its_values_lead_to_each_other() -> None:
         assert again == values
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan"), 99])
+def test_the_value_of_an_inactive_variable_does_not_count(nothing: object) -> None:
+    """A row of a data frame has NaN or None for it."""
+    space = uaos.Space({"a": uaos.Integer(0, 1), "b": uaos.Real(0, 1, when={"a": 1})})
+    assert space.encode({"a": 0, "b": nothing}).tolist() == [0.0, 0.5]
+    with pytest.raises(InvalidParameter, match=r"b of x0 is (None|nan|99); expected 0(.0)? to 1"):
+        space.encode({"a": 1, "b": nothing}, "x0")
+
+
 def test_coordinates_say_what_they_are() -> None:
     space = Space(svm())
     kinds = dict(zip([v.name for v in space.searched], space.integrality.tolist(), strict=True))

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from uaos.arrays import FloatArray
+from uaos.arrays import FloatArray, IntArray
 from uaos.checks import is_printable_name, real_numbers, seeded_generator
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.extras import MissingExtra
+from uaos.optimizers.gaussian_process import covariance
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.surrogate import Proposer, model_values
 from uaos.params import Categorical, Integer, Real
@@ -35,8 +36,10 @@ try:
 except ImportError as error:
     raise MissingExtra("uaos.adapters.OptunaSampler", "optuna", "optuna") from error
 
-#: Trials whose parameters are used; failed ones are ignored, as in Optuna's own samplers.
-_USED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
+#: Trials that show which parameters there are; a failed one may have ended before it had all.
+_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+#: Trials that the model learns from.
+_USED = (*_FINISHED, TrialState.RUNNING, TrialState.FAIL)
 # The name under which Optuna's samplers store the values of constraints.
 _CONSTRAINTS = "constraints"
 
@@ -66,8 +69,9 @@ class OptunaSampler(BaseSampler):
     trial lacks a parameter, the model has the middle of its range. Parameters that no trial has had
     yet are drawn at random; so are those whose names are not printable or above 250 characters. A
     pruned trial counts with its last intermediate value, but as no better than the median of the
-    complete ones; a running trial keeps others away from its point. A study with several objectives
-    is refused.
+    complete ones; a running trial keeps others away from its point. A failed trial has the median
+    value if the nearest other trial failed, too, and is ignored otherwise. A study with several
+    objectives is refused.
 
     Examples
     --------
@@ -126,7 +130,7 @@ class OptunaSampler(BaseSampler):
         """Return the parameters of all finished trials, with their latest distributions."""
         _check_single(study)
         space: dict[str, BaseDistribution] = {}
-        for finished in study.get_trials(deepcopy=False, states=_USED[:2]):
+        for finished in study.get_trials(deepcopy=False, states=_FINISHED):
             space |= finished.distributions
         names = [name for name in sorted(space) if is_printable_name(name)]
         return {name: space[name] for name in names if _can_be_modeled(space[name])}
@@ -138,18 +142,19 @@ class OptunaSampler(BaseSampler):
         if not search_space:
             return {}
         trials = study.get_trials(deepcopy=False, states=_USED)
-        space = _space_of(search_space, [t for t in trials if t.state != TrialState.RUNNING])
+        space = _space_of(search_space, [t for t in trials if t.state in _FINISHED])
         coordinates = Coordinates.of(space)
         complete = sum(t.state == TrialState.COMPLETE for t in trials)
         with self._lock:
             if complete < max(2, self._startup):
                 point = coordinates.uniform(1, self._rng)[0]
             else:
-                others = [t for t in trials if t.number != trial.number]
+                others = [t for t in trials if t.number != trial.number and t.params]
                 points = np.array([_as_point(space, search_space, t) for t in others])
                 points = coordinates.rounded(points)
-                scores = self._scores(study, others)
-                point, _ = self._proposer(coordinates, points, scores, self._rng)
+                used = _used(coordinates, points, others)
+                scores = self._scores(study, [others[k] for k in used])
+                point, _ = self._proposer(coordinates, points[used], scores, self._rng)
         values = space.decode(point)
         return {n: _external(search_space[n], value) for n, value in values.items()}
 
@@ -173,7 +178,7 @@ class OptunaSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         """Store the values of the constraints where Optuna looks for them."""
-        if self._constraints_func is not None and state in _USED[:2]:
+        if self._constraints_func is not None and state in _FINISHED:
             returned = self._constraints_func(trial)
             try:
                 constraints = tuple(real_numbers(returned).tolist())
@@ -197,7 +202,7 @@ class OptunaSampler(BaseSampler):
         for k, trial in enumerate(trials):
             if trial.state == TrialState.COMPLETE:
                 values[k] = sign * trial.value
-            elif trial.state == TrialState.RUNNING:
+            elif trial.state in (TrialState.RUNNING, TrialState.FAIL):
                 values[k] = middle
             elif trial.intermediate_values:
                 last = sign * trial.intermediate_values[max(trial.intermediate_values)]
@@ -205,6 +210,20 @@ class OptunaSampler(BaseSampler):
         values[~np.isfinite(values)] = np.nan
         violations = np.array([_violation(t) for t in trials])
         return model_values(values, violations if violations.any() else None)
+
+
+def _used(coordinates: Coordinates, points: FloatArray, trials: Sequence[FrozenTrial]) -> IntArray:
+    """Return the numbers of the trials that the model learns from.
+
+    A failed trial is used if the nearest other one failed, too: otherwise it may be by chance.
+    """
+    failed = np.array([trial.state == TrialState.FAIL for trial in trials])
+    if failed.any():
+        scaled = coordinates.scaled(points)
+        near = covariance(scaled, scaled, coordinates.categories, np.ones(scaled.shape[1]))
+        np.fill_diagonal(near, -1.0)
+        failed &= ~failed[near.argmax(axis=1)]
+    return np.flatnonzero(~failed)
 
 
 def _check_single(study: Study) -> None:

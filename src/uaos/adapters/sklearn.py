@@ -49,7 +49,7 @@ class SearchCV(RandomizedSearchCV):
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in scikit-learn. `n_jobs` fits the folds of a candidate in parallel. With several scores,
         `refit` names the one that is maximized.
-    random_state : int, optional
+    random_state : int or RandomState, optional
         Makes the search repeatable.
 
     Attributes
@@ -86,7 +86,7 @@ class SearchCV(RandomizedSearchCV):
         cv: Any = None,
         verbose: int = 0,
         pre_dispatch: int | str = "2*n_jobs",
-        random_state: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
         error_score: float | str = np.nan,
         return_train_score: bool = False,
     ) -> None:
@@ -136,7 +136,7 @@ class SearchCV(RandomizedSearchCV):
         if score not in results:
             raise InvalidParameter(
                 f"refit is {self.refit!r}; with several scores it must name the one that is "
-                "maximized",
+                'maximized, such as refit="accuracy"',
                 name="refit", value=self.refit,
             )  # fmt: skip
         return np.asarray(results[score], float)
@@ -144,6 +144,8 @@ class SearchCV(RandomizedSearchCV):
     def _optimizer(self, space: Space) -> Optimizer:
         """Return the optimizer of the search."""
         configuration = as_configuration("portfolio" if self.method is None else self.method)
-        return configuration.build(
-            space, seed=self.random_state, budget=evaluation_count(self.n_iter, "n_iter")
-        )
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**31 - 1))
+        budget = evaluation_count(self.n_iter, "n_iter")
+        return configuration.build(space, seed=seed, budget=budget)

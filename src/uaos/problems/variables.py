@@ -271,8 +271,8 @@ class Space:
     def encode(self, values: Mapping[str, object], owner: str = "") -> FloatArray:
         """Return the point of a candidate.
 
-        A variable that is missing has its default. One that is not active and has no default is in
-        the middle of its range.
+        A variable that is missing has its default. One that is not active has its default or the
+        middle of its range, whatever `values` has for it, such as NaN in a row of a data frame.
 
         Parameters
         ----------
@@ -288,15 +288,15 @@ class Space:
                 name=owner or "values", value=values,
             )  # fmt: skip
         defaults = {v.name: v.default for v in self.variables if v.default is not None}
-        known: dict[str, Any] = {**defaults, **values}
-        candidate = self.check(known, owner)
+        declared: dict[str, Any] = {**defaults, **values}
+        known: dict[str, Any] = {**defaults, **self.check(declared, owner)}
         point = []
         for variable in self.searched:
             low, high, kind = variable.domain.coordinate
-            value: Any = candidate.get(variable.name, known.get(variable.name))
             middle = 0.5 * (low + high)
             if variable.name in known:
-                point.append(min(max(variable.domain.encode(value), low), high))
+                number = variable.domain.encode(known[variable.name])
+                point.append(min(max(number, low), high))
             else:
                 point.append(middle if kind == "real" else float(math.floor(middle)))
         return np.array(point, float)
@@ -481,7 +481,7 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
     whose = f"{name} of {owner}" if owner else name
     if name not in values:
         raise InvalidParameter(
-            f"{whose} is missing; expected {domain.range}", name=name, value=None, owner=owner
+            f"{whose} is missing; expected {_expected(domain)}", name=name, value=None, owner=owner
         )
     with contextlib.suppress(InvalidParameter):
         value = domain.check(values[name], name)
@@ -490,9 +490,14 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
         ):
             return value
     raise InvalidParameter(
-        f"{whose} is {values[name]!r}; this search space has {domain.range}",
+        f"{whose} is {shortened(values[name])}; expected {_expected(domain)}",
         name=name, value=values[name], owner=owner,
     )  # fmt: skip
+
+
+def _expected(domain: Real | Integer | Categorical) -> str:
+    """Return the values of a variable as an error message has them."""
+    return f"an integer, {domain.range}" if isinstance(domain, Integer) else domain.range
 
 
 def _possible(condition: Condition, variables: Mapping[str, Variable]) -> Condition:

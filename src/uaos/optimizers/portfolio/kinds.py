@@ -157,8 +157,8 @@ CATEGORICAL_KINDS = (
     Kind(   300, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
 )  # fmt: skip
 
-#: The same where there are integers beside more real numbers, but no categories or constraints:
-#: from 100·D evaluations on as for real numbers.
+#: The same where there are integers beside more real numbers, but no categories, with constraints
+#: or without: from 100·D evaluations on as for real numbers.
 INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
 
 #: The same where most variables are integers: from 300·D evaluations on as for real numbers.
@@ -185,8 +185,8 @@ TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.noisy, NOISY_KINDS),
     (lambda problem: problem.residuals, RESIDUAL_KINDS),
     (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),
-    (lambda problem: problem.discrete and not problem.constrained, DISCRETE_KINDS),
-    (lambda problem: problem.integers and not problem.constrained, INTEGER_KINDS),
+    (lambda problem: problem.discrete, DISCRETE_KINDS),
+    (lambda problem: problem.integers, INTEGER_KINDS),
     (lambda problem: True, KINDS),
 )
 
