@@ -266,15 +266,15 @@ class LocalSearch(RestartingSearch):
 
     A run starts with central differences over a large part of the box, whose second differences
     give the diagonal of the Hessian; up to three variables, unless the budget is below 20·D, it
-    starts with narrower forward differences. If the next gradient contradicts
-    this model, the function is not separable, and a model of low curvature takes its place, except
-    in a run that refines a point (`restart_from`). The following gradients take forward differences along the axes of the model, scaled to the same
-    curvature and corrected by it: rounding errors then weigh the same in each, however badly
-    conditioned the function is. After 12, 18, 27, … iterations, and where there is no progress,
-    they are central: their second differences lower curvatures that the model has too high. The
-    points of a gradient are one batch. A step leads to the minimum of the model inside the box.
-    Above 320 variables the model is a diagonal and the last 20 steps (limited memory), and
-    differences are along the coordinates.
+    starts with narrower forward differences. If the next gradient contradicts this model, the
+    function is not separable, and a model of low curvature takes its place, except in a run
+    that refines a point (`restart_from`). The following gradients take forward differences
+    along the axes of the model, scaled to the same curvature and corrected by it: rounding
+    errors then weigh the same in each, however badly conditioned the function is. After 12, 18,
+    27, … iterations, and where there is no progress, they are central: their second differences
+    lower curvatures that the model has too high. The points of a gradient are one batch. A step
+    leads to the minimum of the model inside the box. Above 320 variables the model is a
+    diagonal and the last 20 steps (limited memory), and differences are along the coordinates.
 
     Parameters
     ----------
