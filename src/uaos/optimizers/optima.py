@@ -8,7 +8,7 @@ from uaos.arrays import BoolArray, FloatArray
 _MAX_KEPT = 50
 # Values that differ by less than this share are those of one optimum, and by less than the other
 # share of their distance from the best one.
-_SAME, _ABOUT = 1e-6, 1e-3
+_SAME, _ABOUT = 1e-6, 0.1
 # Tangents may be above a convex function by this share of its changes, as slopes are inexact, and
 # are compared at points that are this many differences apart.
 _INEXACT, _APART = 0.01, 10.0

@@ -46,8 +46,10 @@ _PREDICTED, _AT = 0.2, 1e-6
 # A run ends after this many iterations in a row whose gain or steps are within rounding errors.
 _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
-# earlier runs than this many times what they promise to gain.
-_MAX_BEHIND, _HOPELESS = 3, 1e4
+# earlier runs than this many times what they promise to gain; the latter with wide differences.
+_MAX_BEHIND, _HOPELESS, _HOPELESS_COARSE = 3, 20.0, 1e4
+# Corrections of a full step for the curvature of the constraints.
+_MAX_CORRECTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class SQP(RestartingSearch):
     Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
     under linear models of the constraints, whose violations have a price, so that it always has a
     solution. A line search along the solution reduces the l1 merit function f + Σ ρ_i v_i with the
-    violations v_i; where the full step fails, a second-order correction is tried first. The points
+    violations v_i; where the full step fails, second-order corrections are tried first. The points
     of a gradient are one batch, at which the constraints are evaluated as well. The function needs
     a value at infeasible points, too; where it has none, only violations are reduced.
 
@@ -418,7 +420,8 @@ class SQP(RestartingSearch):
         if short or not self._promise > self._noise() or not self._direction.any():
             self._no_progress()
             return
-        hopeless = feasible and self._f - self.best_fitness > _HOPELESS * self._promise
+        factor = _HOPELESS_COARSE if self._spread > 0 else _HOPELESS
+        hopeless = feasible and self._f - self.best_fitness > factor * self._promise
         self._behind = self._behind + 1 if hopeless else 0
         if self._behind >= _MAX_BEHIND:
             self._end()
@@ -493,7 +496,8 @@ class SQP(RestartingSearch):
         if defined and gain > 0 and gain >= _DECREASE * self._length * self._promise:
             self._accept(x, f, c, gain, d)
             return
-        if defined and self._trials == 1 and self._correct(c, d):
+        full = self._trials == 1 or self._corrected
+        if defined and full and self._trials <= _MAX_CORRECTIONS and self._correct(c, d):
             return
         if self._corrected:
             self._corrected = False
@@ -520,7 +524,8 @@ class SQP(RestartingSearch):
         solution = self._solve(c - self._jacobian @ d)
         if solution is None:
             return False
-        self._plain = self._direction
+        if not self._corrected:
+            self._plain = self._direction
         self._direction = solution[0] * self._scale
         self._corrected = True
         return True

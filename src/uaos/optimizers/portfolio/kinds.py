@@ -123,14 +123,15 @@ NOISY_KINDS = (
     Kind( 2_000, 20.0, (),    (_IPOP_8,),   (_DE_5D,)),
 )  # fmt: skip
 
-_SQP = Seat("SQP", share=0.5, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
+_SQP = Seat("SQP", share=0.8, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
+_SQP_LONG = dataclasses.replace(_SQP, cap=np.inf)
 
 #: The same under constraints. Sequential quadratic programming comes first, with its restarts, and
 #: alone in a short run: methods without a model of the constraints need ten times the evaluations.
 CONSTRAINED_KINDS = (
     #    least  kappa  first     then                        large
     Kind(     0, 20.0, (),       (Seat("SQP"),),             (_DE_2D,)),
-    Kind(   500, 20.0, (_SQP,),  (_CMA_SHARE, _DE_2D),       (_DE_2D,)),
+    Kind(   500, 20.0, (_SQP_LONG,), (_CMA_SHARE, _DE_2D),   (_DE_2D,)),
     Kind( 3_000, 20.0, (_SQP,),  (_CMA_SHARE, _DE_5D),       (_DE_5D,)),
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
 )  # fmt: skip
