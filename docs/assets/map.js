@@ -61,9 +61,8 @@
   function neighborList(neighbors) {
     const list = make("ol", { class: "map-neighbors" });
     for (const one of neighbors) {
-      list.append(make("li", {},
-        make("button", { type: "button", onclick: () => go(one.other) }, one.text),
-        ` ${shown(one.value)}`));
+      list.append(make("li", {}, make("span", {}, shown(one.value)),
+        make("button", { type: "button", onclick: () => go(one.other) }, one.text)));
     }
     return list;
   }
@@ -139,8 +138,8 @@
       make("div", { class: "map-menus" }, choose("compare by", Object.values(menu),
         names.indexOf(state.measure), (k) => { state.measure = names[k]; show(); })),
       ...neighborLists(),
-      make("div", { class: "map-menus" }, make("span", {}, "Means of all methods with"),
-        ...axisMenus()), heatMap());
+      make("p", {}, "Means of all methods with two components:"),
+      make("div", { class: "map-menus" }, ...axisMenus()), heatMap());
   }
   show();
 })();

@@ -85,6 +85,7 @@ def test_methods_are_replayed_on_recorded_runs() -> None:
         "best single operator",
         "best operator of each quarter",
     ]
+    assert "place of 23,800" in done.stdout
 
 
 def test_a_seed_that_recorded_runs_cannot_have_is_refused() -> None:

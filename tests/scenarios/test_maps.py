@@ -47,6 +47,14 @@ def test_scores_are_those_of_a_replay() -> None:
     assert again == pytest.approx(scores.replays[number, [0, -1]], abs=1e-6)
 
 
+def test_the_place_of_a_method_counts_those_that_are_better() -> None:
+    scores = load_map()
+    order = np.argsort(-scores.replays.mean(axis=1))
+    best = dict(zip(scores.replayed, scores.replays[order[0]].tolist(), strict=True))
+    assert scores.place({**best, "f1-i2": -9.0}) == 1
+    assert scores.place(dict.fromkeys(scores.replayed, -1.0)) == len(scores) + 1
+
+
 def test_runs_are_shares_of_two_problems_each() -> None:
     """A method that was run has two shares between 0 and 1, the others have none."""
     runs = load_map().runs

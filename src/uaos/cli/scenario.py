@@ -23,6 +23,7 @@ from uaos.scenarios import (
     ScenarioResult,
     compare_methods,
     find_method,
+    load_map,
     make_scenario,
     traces,
 )
@@ -160,12 +161,17 @@ def _replay(names: list[str], seed: int) -> None:
     table.add_column("method")
     for host in by_host:
         table.add_column(f"score, {host}", justify="right")
+    table.add_column(f"place of {len(load_map()):,}", justify="right")
     for name in expanded(names, selecting=True):
         title, cells = name, []
-        for runs in by_host.values():
+        by_run: dict[str, float] = {}
+        for host, runs in by_host.items():
             title, method = find_method(name, runs[0].offspring.shape[2])
-            cells.append(str(estimate(traces.score(method, runs, seed))))
-        table.add_row(Text(title, style="bold"), *cells)
+            own = traces.score(method, runs, seed)
+            cells.append(str(estimate(own)))
+            if host == "nine":
+                by_run = dict(zip((run.name for run in runs), own.tolist(), strict=True))
+        table.add_row(Text(title, style="bold"), *cells, f"{load_map().place(by_run):,}")
     for field, title in _KNOWN_AFTERWARDS.items():
         scores = [
             estimate(np.array([r.baselines.score(getattr(r.baselines, field)) for r in runs]))
@@ -175,5 +181,6 @@ def _replay(names: list[str], seed: int) -> None:
     console.print(table)
     console.print(
         f"[dim]{len(by_host['nine'])} recorded runs of each host, version {traces.VERSION}; 0 is "
-        "uniform choice, 1 the best operator of each generation; ± one standard error[/]"
+        "uniform choice, 1 the best operator of each generation; ± one standard error. The place "
+        f"is that on the map of methods, by {len(load_map().replayed)} runs of nine[/]"
     )

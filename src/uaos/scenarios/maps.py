@@ -81,6 +81,18 @@ class MethodMap:
         """Return a method by its number."""
         return Method.from_dict(dict(zip(self.components, self.names(number), strict=True)))
 
+    def place(self, scores: Mapping[str, float]) -> int:
+        """Return the place of a method among all, 1 for the best, by its scores in replays.
+
+        Parameters
+        ----------
+        scores : mapping of str to float
+            The score on each recorded run of the host "nine", by its name; of those that are not in
+            `replayed`, none counts.
+        """
+        own = np.mean([scores[name] for name in self.replayed])
+        return 1 + int((self.replays.mean(axis=1) > own + 1e-6).sum())
+
     def number(self, method: Method) -> int:
         """Return the number of the method with the same components.
 
