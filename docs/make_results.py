@@ -558,6 +558,19 @@ def constrained() -> str:
     )
 
 
+def engineering() -> str:
+    """Return what runs reach on problems of engineering design, beside the best known values."""
+    return markdown(
+        ("problem", "", "best known", "best", "median", "worst", "feasible runs", "evaluations"),
+        (
+            (r["problem"], r["title"],
+             *(f"{float(r[key]):.8g}" for key in ("known", "best", "median", "worst")),
+             f"{r['feasible']} of {r['runs']}", f"{int(r['evaluations']):,}")
+            for r in data("engineering")
+        ),
+    )  # fmt: skip
+
+
 def cutest() -> str:
     """Return the shares of CUTEst problems that are solved with few evaluations."""
     runs = data("cutest")
@@ -1073,6 +1086,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "constrained": constrained,
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
+    "engineering": engineering,
     "workers": workers,
     "dask": dask,
     "filled": filled,
