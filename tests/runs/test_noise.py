@@ -167,9 +167,9 @@ def test_strong_noise_changes_the_members():
     portfolio.expect_noise(1.0, 2.1)
     assert [member.name for member in portfolio.members] == ["CMA-ES"]
     assert portfolio.operators == names
-    assert len(portfolio.ask()) == 2 * 7  # 4 + floor(3 ln 3) = 7
+    assert len(portfolio.ask()) == 3 * 7  # 4 + floor(3 ln 3) = 7
     portfolio.tell([sphere(x) for x in portfolio.ask()])
-    assert portfolio.history.counts[-1][names.index("CMA-ES")] == 14
+    assert portfolio.history.counts[-1][names.index("CMA-ES")] == 21
 
 
 def test_noise_that_fades_does_not_stop_the_local_search():

@@ -54,16 +54,16 @@ FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
 WORKERS_SHARE = 0.75
 #: The least standard deviation of an integer coordinate.
 INTEGER_DEVIATION = 0.3
-#: Where the deviation of noise is more than this share of the interquartile range of values, the
-#: population grows by this factor, up to this share of the budget.
+#: Where the deviation of noise is more than this share of the interquartile range of values, noise
+#: dominates; where it lasts, the population grows by this factor, up to this share of the budget.
 DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
-#: A run ends after this many such times in a row if noise has not fallen to this share meanwhile,
-#: in the first part of the budget.
+#: Noise lasts if it dominates this many times in a row and has not fallen to this share meanwhile.
+#: In the first part of the budget, the run ends after one more time.
 HELD_TIMES, FALLEN, FIRST_PART = 3, 0.5, 0.5
 #: The weight of the latest mean in the average of means.
 AVERAGING = 0.2
 #: The least step size near the points of another search, as a share of the usual one.
-LEAST_START = 1e-6
+LEAST_START = 0.03
 #: Generations between two checks for stagnation, and the most that a check considers.
 _STAGNATION_INTERVAL, _STAGNATION_WINDOW = 10, 20_000
 
@@ -584,10 +584,12 @@ class CMAES(Optimizer):
     def expect_noise(self, level: float, spread: float) -> None:
         """Take in how noisy the values are; where they are little else, enlarge the population.
 
-        The run goes on with 1.7 times the population each time s > 0.5 q, with the deviation s of
-        noise and the interquartile range q of values (of noise alone, q = 1.35 s): a mean of more
-        steps averages more noise. If s has not halved after three times, the run is at an optimum
-        of some kind, and while half of the budget is left it ends by "noise".
+        Values are little else if s > 0.5 q, with the deviation s of noise and the interquartile
+        range q of values (of noise alone, q = 1.35 s). If this is so three times in a row, and s
+        has not halved, the run goes on with 1.7 times the population: a mean of more steps averages
+        more noise. After the fourth time it is at an optimum of some kind, and while half of the
+        budget is left it ends by "noise". Noise that fades toward the optimum does not last so
+        long.
         """
         super().expect_noise(level, spread)
         self._dominated = level > DOMINANT_NOISE * spread
@@ -601,7 +603,8 @@ class CMAES(Optimizer):
             self.ended_by = self.ended_by or "noise"
             return
         popsize = round(NOISE_GROWTH * self.popsize)
-        if self.budget is None or popsize <= LARGEST_SHARE * self.budget:
+        fits = self.budget is None or popsize <= LARGEST_SHARE * self.budget
+        if fits and self._held >= HELD_TIMES:
             self.continue_from(self.mean, popsize)
 
     def start_near(self, points: FloatArray) -> None:
@@ -609,9 +612,10 @@ class CMAES(Optimizer):
 
         Equation
         --------
-        σ = min(σ₀, √(mean of ((x_i - m_i) / w_i)²))
+        σ = min(σ₀, max(√(mean of ((x_i - m_i) / w_i)²), 0.03 σ₀))
 
         over the points x and their coordinates i, with the mean m and the widths w of the box.
+        Points of a local search may be much closer to each other than to the optimum.
         """
         distance = float(np.sqrt(np.mean(((points - self.mean) / self._width) ** 2)))
         self.sigma = min(self.sigma, max(distance, LEAST_START * self.sigma))

@@ -106,9 +106,9 @@ KINDS = (
     Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
 )  # fmt: skip
 
-_IPOP, _IPOP_3_2, _IPOP_2, _IPOP_4, _IPOP_8 = (
+_IPOP, _IPOP_2, _IPOP_3, _IPOP_6, _IPOP_16, _IPOP_48 = (
     Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
-    for factor in (1.0, 1.5, 2.0, 4.0, 8.0)
+    for factor in (1.0, 2.0, 3.0, 6.0, 16.0, 48.0)
 )
 
 #: The same where noise hides the differences between points. Gradients are noise then, and one
@@ -117,10 +117,11 @@ _IPOP, _IPOP_3_2, _IPOP_2, _IPOP_4, _IPOP_8 = (
 NOISY_KINDS = (
     #    least  kappa  first  then         large
     Kind(     0, 20.0, (),    (_IPOP,),     (_DE_2D,)),
-    Kind(    60, 20.0, (),    (_IPOP_3_2,), (_DE_2D,)),
-    Kind(   200, 20.0, (),    (_IPOP_2,),   (_DE_2D,)),
-    Kind(   700, 20.0, (),    (_IPOP_4,),   (_DE_5D,)),
-    Kind( 2_000, 20.0, (),    (_IPOP_8,),   (_DE_5D,)),
+    Kind(    60, 20.0, (),    (_IPOP_2,),   (_DE_2D,)),
+    Kind(   200, 20.0, (),    (_IPOP_3,),   (_DE_2D,)),
+    Kind(   700, 20.0, (),    (_IPOP_6,),   (_DE_5D,)),
+    Kind( 2_000, 20.0, (),    (_IPOP_16,),  (_DE_5D,)),
+    Kind( 5_000, 20.0, (),    (_IPOP_48,),  (_DE_5D,)),
 )  # fmt: skip
 
 _SQP = Seat("SQP", share=0.8, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
