@@ -316,8 +316,10 @@ def test_tables_of_members():
     assert [kind.least for kind in NOISY_KINDS] == sorted(kind.least for kind in NOISY_KINDS)
     for dimension in (2, 800):
         for budget in (10, 10**4, 10**7, None):
-            members = default_members(dimension, budget, Traits(noisy=True))
-            assert [member.name for member in members] == ["mix" if dimension > 500 else "CMA-ES"]
+            for late in (False, True):
+                members = default_members(dimension, budget, Traits(noisy=True, late=late))
+                name = "mix" if dimension > 500 else "CMA-ES"
+                assert [member.name for member in members] == [name]
 
 
 def test_parents_are_evaluated_again(tmp_path):

@@ -124,6 +124,9 @@ NOISY_KINDS = (
     Kind( 5_000, 20.0, (),    (_IPOP_48,),  (_DE_5D,)),
 )  # fmt: skip
 
+#: The same where noise hides differences only after the beginning of a run, as near an optimum.
+LATE_NOISE_KINDS = (Kind(0, 20.0, (), (_IPOP_2,), (_DE_2D,)),)
+
 _SQP = Seat("SQP", share=0.8, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
 _SQP_LONG = dataclasses.replace(_SQP, cap=np.inf)
 
@@ -174,6 +177,7 @@ class Traits(NamedTuple):
     """Traits of a problem that decide which table of members applies."""
 
     noisy: bool = False  # noise hides the differences between points
+    late: bool = False  # it did not from the beginning
     constrained: bool = False
     residuals: bool = False  # the residuals of a sum of squares are known
     integers: bool = False
@@ -184,6 +188,7 @@ class Traits(NamedTuple):
 #: The table for each kind of problem: the first whose condition holds.
 TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.categories, CATEGORICAL_KINDS),
+    (lambda problem: problem.noisy and problem.late, LATE_NOISE_KINDS),
     (lambda problem: problem.noisy, NOISY_KINDS),
     (lambda problem: problem.residuals, RESIDUAL_KINDS),
     (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),

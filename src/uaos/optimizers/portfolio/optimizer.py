@@ -186,10 +186,11 @@ class Portfolio(Optimizer):
         members = chosen.chosen or self._default_members(chosen.noisy)
         return dataclasses.replace(chosen, members=self._able(members)), checked_method
 
-    def _default_members(self, noisy: bool) -> tuple[Member, ...]:
+    def _default_members(self, noisy: bool, *, late: bool = False) -> tuple[Member, ...]:
         """Return the members of the table for this problem."""
         traits = Traits(
             noisy=noisy,
+            late=late,
             constrained=self.constrained,
             integers=self.integers is not None,
             categories=self.categories is not None,
@@ -247,9 +248,9 @@ class Portfolio(Optimizer):
     def expect_noise(self, level: float, spread: float) -> None:
         """Record how noisy the values are; once they are noisy, go on with members that suit this.
 
-        Members that were chosen by the table give way to those of :data:`NOISY_KINDS`, which go on
-        near the best point, unless noise is noticed right at the start. Of other members, those
-        remain that handle noise, if any do.
+        Members that were chosen by the table give way to those of :data:`LATE_NOISE_KINDS`, which
+        go on near the best point, or of :data:`NOISY_KINDS` if noise is noticed right at the start.
+        Of other members, those remain that handle noise, if any do.
         """
         was_noisy = self.noise.strong
         super().expect_noise(level, spread)
@@ -257,7 +258,7 @@ class Portfolio(Optimizer):
         if becomes_noisy and self.method == self._turns.default_method:
             self.method = None  # the default for the members that remain
         if becomes_noisy and self._by_table and self.categories is None:
-            self._seat_noisy(self._able(self._default_members(True)))
+            self._seat_noisy()
         elif becomes_noisy:
             suited = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
             if any(not self.members[k].once for k in suited):
@@ -285,14 +286,15 @@ class Portfolio(Optimizer):
         self.best_x, self.best_fitness, self.settled = x, value, []
         self.restarts = 0
 
-    def _seat_noisy(self, members: tuple[Member, ...]) -> None:
-        """Let these members go on from where the search is, or start if it has just begun."""
-        if self.best_x is None or self.evaluations <= _BEGINNING * self.dimension:
-            self._seat(members, [self._built(member) for member in members])
-            return
-        self._seat(members, [self._built(member, self.best_x[None]) for member in members])
-        for optimizer in self.optimizers:
-            optimizer.start_near(self._latest)
+    def _seat_noisy(self) -> None:
+        """Let members for noise go on from where the search is, or start if it has just begun."""
+        late = self.best_x is not None and self.evaluations > _BEGINNING * self.dimension
+        members = self._able(self._default_members(True, late=late))
+        start = self.best_x[None] if self.best_x is not None and late else None
+        self._seat(members, [self._built(member, start) for member in members])
+        if late:
+            for optimizer in self.optimizers:
+                optimizer.start_near(self._latest)
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -532,15 +534,16 @@ class Portfolio(Optimizer):
         state["members"] = [optimizer.state() for optimizer in self.optimizers]
         state["turns"] = self._turns.state()
         state["seats"] = [member.to_dict() for member in self.members]
+        state["starts"] = [optimizer.x0 for optimizer in self.optimizers]
         return state
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of a portfolio with the same settings returned."""
         members = tuple(Member.of(member) for member in state["seats"])
-        horizon, self._horizon = self._horizon, state["_horizon"]
-        # Some have left because values are noisy, or all started over.
-        if members != self.members or horizon != self._horizon:
-            self._seat(members, [self._built(member) for member in members])
+        self._horizon = state["_horizon"]
+        # Some may have left because values are noisy, or all started over from a point.
+        pairs = zip(members, state["starts"], strict=True)
+        self._seat(members, [self._built(member, start) for member, start in pairs])
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
             optimizer.restore(saved)
