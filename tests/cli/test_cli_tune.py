@@ -305,7 +305,7 @@ def test_a_file_of_something_else_is_replaced_only_if_told(
         ("new.db --fix rewrd=x", "'rewrd'.*'reward'"),
         ("new.db --fix F=9", "F .*9.0.* 0 to 2"),
         ("new.db --range reward=1..2", r"reward .*1\.\.2.*success_rate\|"),
-        ("new.db --range NP=", r"--range NP= .*NAME=LOW\.\.HIGH"),
+        ("new.db --range NP=", r"--range is NP=; .*NAME=LOW\.\.HIGH"),
         ("new.db --space-file note.txt", "note.txt: .*TOML"),
         ("new.db --space narrow", "'narrow'.* paper, extended, wide"),
         ("new.db --pool rand/9,best/1", "pool or strategy 'rand/9'"),

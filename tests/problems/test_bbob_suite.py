@@ -42,7 +42,7 @@ def test_numbers_are_combined_with_functions() -> None:
 def test_the_test_set_is_refused_in_any_dimension(which: str, dimension: int) -> None:
     total = 312 if which == "test" else 360
     message = (
-        rf"of the {total} problems 312 are test problems \(the first: f1 i2 {dimension}-D\); a "
+        rf"test problems \(312 of {total}, the first: f1 i2 {dimension}-D\); a "
         r"method tuned on them .* above 15, or --force-test-instances \(force=True\)"
     )
     with pytest.raises(HeldOutProblems, match=message) as error:

@@ -133,9 +133,9 @@ def test_a_space_of_which_nothing_can_run_is_refused() -> None:
         ("fix = 3", "limits.toml: fix .*3"),
         ("[fix]\nG = 0.5", "limits.toml: .*'G'"),
         ("[fix]\nF = [1, 2]", r"limits.toml: F .*'1\.\.2'"),
-        ("[range]\nF = 0.5", "limits.toml: .*0.5 of F"),
-        ("[range]\nF = [0.1, 'x']", r"limits.toml: .*0.1\|x of F"),
-        ("[fix]\nF = 1\n[range]\nF = [1, 2]", r"limits.toml: --range F=1\.\.2 .*second"),
+        ("[range]\nF = 0.5", "limits.toml: the range of F is 0.5"),
+        ("[range]\nF = [0.1, 'x']", r"limits.toml: the range of F is 0.1\|x"),
+        ("[fix]\nF = 1\n[range]\nF = [1, 2]", r"limits.toml: --range F=1\.\.2 .*twice"),
     ],
 )
 def test_the_error_of_a_file_names_it(text: str, message: str, tmp_path: Path) -> None:

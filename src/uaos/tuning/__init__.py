@@ -8,8 +8,8 @@
         plan = TuningPlan(design(dimension=5), suite, budget="200D")
         tune(plan, "first.db", jobs=2).best.to_toml("first.toml")
 
-The plan decides what is found: neither the workers nor interruptions do. `uaos tune` is the same
-from a terminal.
+The result depends on the plan alone, not on workers or interruptions. `uaos tune` is the same from
+a terminal.
 """
 
 from uaos.problems.variables import Space

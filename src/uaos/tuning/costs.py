@@ -27,9 +27,9 @@ _EASIEST = len(TARGETS) - len(ECDF_TARGETS)
 def error_cost(outcome: Outcome) -> float:
     """Return how far from the optimum the run ended: max(f_best - f_opt, 10⁻⁸).
 
-    Where the optimum is not known, return the best value. A run ends when it comes within 10⁻⁸, the
-    final target. By how much it overshoots says nothing about the method, so all runs that solve
-    their problem cost the same.
+    Where the optimum is not known, return the best value. A run ends within 10⁻⁸ of the
+    optimum, the final target. How far below it ends says nothing about the method, so all runs that
+    solve their problem cost the same.
     """
     if outcome.status != "done" or not outcome.best < np.inf:
         return float("inf")
@@ -95,7 +95,7 @@ CandidateRun = tuple[Configuration, Problem, int]
 #: Runs a configuration on a problem, with a seed and a budget in evaluations.
 Work = Callable[[Configuration, Problem, int, int], Outcome]
 
-# The number of runs is not known beforehand and does not limit the processes.
+# The number of runs is not known beforehand, so it must not limit the processes.
 _MANY = 1024
 
 
@@ -119,8 +119,8 @@ class CandidateRunner:
             with CandidateRunner(store, "error", lambda problem: 20_000, jobs=2) as runner:
                 costs = runner.run(runs)
 
-    The pool starts with the first run that is needed and serves until the end: `jobs` processes of
-    this machine (default: one for each processor), the Dask cluster at the address `dask`, or
+    The pool starts with the first run that is needed and stays open until the end: `jobs` processes
+    on this machine (default: one for each processor), the Dask cluster at the address `dask`, or
     `executor`, as in :func:`uaos.experiments.run`. `on_run` is called with the cost
     of every run that ends. Ctrl-C stops the runs at any time (:class:`~uaos.experiments.Stopped`).
     """
@@ -139,7 +139,7 @@ class CandidateRunner:
     ) -> None:
         self._cost = objective_called(objective)
         self._store, self._budget, self._work, self._on_run = store, budget, work, on_run
-        self._where = executor, jobs, dask
+        self._pool_options = executor, jobs, dask
         self._pool: WorkerPool | None = None
         self._stopping, self._signals = threading.Event(), ExitStack()
         self._costs = {unit: self._result(o) for unit, o in store.cached().items()}
@@ -168,7 +168,7 @@ class CandidateRunner:
         finished = False
         try:
             if not self._stopping.is_set():
-                self._pool = self._pool or pool_for(*self._where, _MANY)
+                self._pool = self._pool or pool_for(*self._pool_options, _MANY)
                 coordinator: Coordinator[Unit, Outcome] = Coordinator(
                     missing, self._pool, work=self._work, on_results=self._write,
                     failed=lambda unit, reason: failed(unit, missing[unit][1], reason).outcome,

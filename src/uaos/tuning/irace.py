@@ -31,7 +31,7 @@ OLDEST = (3, 5)
 _RSCRIPT = ("Rscript", "--no-save", "--no-restore", "--no-site-file", "--no-init-file")
 
 # Seconds to wait for R to terminate.
-_PATIENCE = 5
+_TIMEOUT = 5
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -79,7 +79,7 @@ def check_search(search: Search) -> None:
     """Raise an error if irace would reject the search."""
     if not 0 <= search.seed <= _LARGEST_SEED:
         raise InvalidParameter(
-            f"irace needs a seed from 0 to {_LARGEST_SEED}, not {search.seed!r}",
+            f"seed is {search.seed!r}; irace needs an integer from 0 to {_LARGEST_SEED}",
             name="seed", value=search.seed,
         )  # fmt: skip
     search.check()
@@ -154,7 +154,7 @@ def _converse(
             batch = [row.decode("ascii").rstrip("\n").split("\t") for row in rows]
             # R reads hexadecimal numbers exactly.
             answer = "".join(float(cost).hex() + "\n" for cost in costs(batch))
-            with contextlib.suppress(OSError):  # R is gone; its output ends, too
+            with contextlib.suppress(OSError):  # R has ended, and so does its output
                 r.stdin.write(answer.encode("ascii"))
                 r.stdin.flush()
         status = r.wait()
@@ -176,7 +176,7 @@ def _process(
     finally:
         process.terminate()
         try:
-            process.wait(_PATIENCE)
+            process.wait(_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

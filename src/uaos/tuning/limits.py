@@ -20,8 +20,8 @@ from uaos.tuning.design_space import Design
 from uaos.tuning.design_space import design as preset_design
 from uaos.tuning.sampling import uniform_candidates
 
-# Candidates drawn, with a hundred attempts each, to see whether any can run.
-_ATTEMPTS = 3
+# Candidates to draw, with a hundred attempts each, to see whether any can run.
+_TRIAL_CANDIDATES = 3
 
 #: A limit: "fix" or "range", and a value, an interval or some choices as a string.
 Limit = tuple[str, str]
@@ -114,12 +114,12 @@ def _parsed(space: Space, fix: Iterable[str], ranges: Iterable[str]) -> dict[str
             name, _, value = (part.strip() for part in text.partition("="))
             if not (name and value):
                 raise InvalidParameter(
-                    f"--{kind} {text} is not of the form {example}", name=f"--{kind}", value=text
+                    f"--{kind} is {text}; expected {example}", name=f"--{kind}", value=text
                 )
             _variable(space, name)
             if name in limits:
                 raise InvalidParameter(
-                    f"--{kind} {text} limits {name} a second time; use one limit per parameter",
+                    f"--{kind} {text} limits {name} twice; use one limit per parameter",
                     name=f"--{kind}", value=text,
                 )  # fmt: skip
             limits[name] = (kind, value)
@@ -162,7 +162,7 @@ def _limited(space: Space, limits: Mapping[str, Limit]) -> Space:
         else:
             if not interval:
                 raise InvalidParameter(
-                    f"the range {text} of {name} is not of the form LOW..HIGH, such as "
+                    f"the range of {name} is {text}; expected LOW..HIGH, such as "
                     f"{domain.low:g}..{domain.high:g}; to hold it at a value, use --fix",
                     name=name, value=text,
                 )  # fmt: skip
@@ -196,7 +196,7 @@ def _value(name: str, domain: Real | Integer | Categorical, text: str) -> Value:
 def _check_any_works(design: Design) -> None:
     """Raise an error, with an example, if no candidate of the space can run."""
     rng = np.random.default_rng(1)
-    if uniform_candidates(design.space, _ATTEMPTS, rng, design.works):
+    if uniform_candidates(design.space, _TRIAL_CANDIDATES, rng, design.works):
         return
     drawn = design.space.fill(lambda variable: variable.uniform(rng))
     why = design.space.why_forbidden(drawn)

@@ -36,11 +36,10 @@ class HeldOutProblems(UaosError, ValueError):
 
     def __init__(self, problems: Iterable[Problem], total: int) -> None:
         self.problems = tuple(problems)
-        some = count(len(self.problems), "is a test problem", "are test problems")
         super().__init__(
-            f"of the {total} problems {some} (the first: {self.problems[0]}); a method tuned on "
-            "them cannot be judged on them. Use instances above 15, or --force-test-instances "
-            "(force=True) to tune on them anyway"
+            f"the suite has test problems ({len(self.problems)} of {total}, the first: "
+            f"{self.problems[0]}); a method tuned on them cannot be judged on them. Use instances "
+            "above 15, or --force-test-instances (force=True) to tune on them anyway"
         )
 
 
@@ -82,15 +81,16 @@ class TuningPlan:
     Attributes
     ----------
     design : Design
-        What is searched; without ``boundary="none"`` if a problem has bounds that must be kept.
+        The search space; without ``boundary="none"`` if a problem has bounds that must be kept.
     suite : Suite
         The problems to train on.
     training_set : str
-        What to call them.
+        Their name.
     runs : int
         Runs of all candidates together.
     budget : int or str
-        Evaluations of a run at most, or a multiple of each problem's dimension such as "1000D".
+        Largest number of evaluations of a run, or a multiple of each problem's dimension such as
+        "1000D".
     objective : {"error", "evaluations", "anytime"}
         The cost of a run; where the optimum is not known, it is the best value found.
     seed : int
@@ -233,15 +233,15 @@ def initial_candidates(
     ----------
     design : Design
     names : sequence of str, optional
-        The configurations; by default the method that the space is of, or those tuned in the
-        paper, as far as the space has them.
+        The configurations; by default the method whose parameters the space has, or those tuned in
+        the paper, if the space contains them.
 
     Returns
     -------
     candidates : dict of str to dict
         Their values, by name; duplicates are left out.
     remarks : list of str
-        What the space changes in them.
+        How the space changes them.
 
     Examples
     --------
@@ -253,8 +253,8 @@ def initial_candidates(
     candidates: dict[str, dict[str, Value]] = {}
     remarks: list[str] = []
     method = design.options.get("method")
-    usual = INITIAL if method is None else (method,)
-    for name in usual if names is None else names:
+    defaults = INITIAL if method is None else (method,)
+    for name in defaults if names is None else names:
         entry = catalogue_entry(name)
         try:
             values = design.values(entry)

@@ -159,9 +159,7 @@ class Rules:
     elitist_limit: int = integer(
         1, 1000, default=2, doc="tests in a row that drop no candidate, after which a race ends"
     )
-    mu: int = integer(
-        1, 1000, default=5, doc="least number of instances that the size of a race allows for"
-    )
+    mu: int = integer(1, 1000, default=5, doc="minimum number of instances for the size of a race")
 
     def __post_init__(self) -> None:
         check_fields(self, "")
@@ -169,7 +167,7 @@ class Rules:
             raise UnknownName("test", self.test, TESTS)
         if not 0 < self.alpha < 1:
             raise InvalidParameter(
-                f"alpha must be between 0 and 1, not {self.alpha!r}",
+                f"alpha is {self.alpha!r}; expected a number between 0 and 1",
                 name="alpha", value=self.alpha,
             )  # fmt: skip
 
@@ -358,6 +356,6 @@ class Race(Standings):
             sums = rank_rows(table).sum(axis=0)
             for i in np.argsort(self._scores(table), kind="stable"):
                 mean = float(np.mean(list(self.results[equals[i]].values())))
-                here = self.iteration, len(elites) + 1
-                elites.append(Elite(*here, equals[i], count, float(sums[i]), mean))
+                rank = len(elites) + 1
+                elites.append(Elite(self.iteration, rank, equals[i], count, float(sums[i]), mean))
         return tuple(elites[: self.survivors])

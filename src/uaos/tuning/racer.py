@@ -279,7 +279,7 @@ class _State:
         )  # fmt: skip
 
     def finish(self, race: Race) -> None:
-        """Take over the survivors of a race."""
+        """Count the runs of a race, and keep its survivors."""
         self.used += race.used
         self.seen = max(self.seen, *(place + 1 for place in race.covered))
         self.elites = race.survived()
@@ -315,8 +315,8 @@ class _State:
             )
         drawn = self._children(old, new)
         owners = [*old, *(parent for parent, _ in drawn)]
-        everyone = [self.candidates[i] for i in old] + [values for _, values in drawn]
-        alike = nearly_equal(self.search.space, everyone)
+        candidates = [self.candidates[i] for i in old] + [values for _, values in drawn]
+        alike = nearly_equal(self.search.space, candidates)
         narrow = {owner for owner, twin in zip(owners, alike, strict=True) if twin}
         if len(drawn) < new:
             narrow.update(old)
@@ -327,13 +327,13 @@ class _State:
         return [self._join(iteration, parent, values, "model") for parent, values in drawn]
 
     def _children(self, old: Sequence[int], count: int) -> list[tuple[int, dict[str, Value]]]:
-        """Draw new candidates, each with its parent's number, but none that has failed."""
+        """Draw new candidates, none equal to one that failed, each with its parent's number."""
         parents = {i: (self.candidates[i], self.models[i]) for i in old}
         failed = [c for i, c in self.candidates.items() if math.inf in self.results[i].values()]
         return children(self.search.space, parents, count, self.rng, self.search.works, failed)
 
     def _join(self, iteration: int, parent: int | None, values: Values, origin: str) -> Candidate:
-        """Number a new candidate, and give it a model and room for its results."""
+        """Number a new candidate, and prepare its model and results."""
         number = len(self.candidates) + 1
         self.candidates[number] = values
         self.results[number] = {}

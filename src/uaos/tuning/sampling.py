@@ -1,4 +1,4 @@
-"""Drawing candidates from a search space, and the space as plain data."""
+"""Draw candidates from a search space, and describe the space as plain data."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -15,8 +15,8 @@ def searched(parameter: Parameter) -> Real | Integer | Categorical:
     if isinstance(parameter, OptionalInteger):
         return parameter.value
     assert isinstance(parameter, Real | Integer | Categorical)
-    refused = getattr(parameter, "open_high", False)
-    if isinstance(parameter, Real) and refused and parameter.high >= parameter.hard_high:
+    excludes_high = getattr(parameter, "open_high", False)
+    if isinstance(parameter, Real) and excludes_high and parameter.high >= parameter.hard_high:
         inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
         return dataclasses.replace(parameter, high=inside)
     return parameter
@@ -26,8 +26,8 @@ def plain(domain: Real | Integer | Categorical) -> DomainData:
     """Return a domain as plain data."""
     if isinstance(domain, Categorical):
         return {"choices": list(domain.choices)}
-    whole = isinstance(domain, Integer)
-    return {"low": domain.low, "high": domain.high, "log": domain.log, "whole": whole}
+    is_integer = isinstance(domain, Integer)
+    return {"low": domain.low, "high": domain.high, "log": domain.log, "whole": is_integer}
 
 
 def space_data(space: Space) -> list[VariableData]:

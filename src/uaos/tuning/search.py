@@ -58,12 +58,12 @@ class Search:
             )  # fmt: skip
         if not isinstance(self.seed, int) or self.seed < 0:
             raise InvalidParameter(
-                f"seed must be a non-negative integer, not {self.seed!r}",
+                f"seed is {self.seed!r}; expected a non-negative integer",
                 name="seed", value=self.seed,
             )  # fmt: skip
 
     def initial_candidates(self) -> list[Values]:
-        """Return the initial candidates, each once; raise if one is not in the space."""
+        """Return the initial candidates without duplicates; raise if one is not in the space."""
         candidates: list[Values] = []
         for number, values in enumerate(self.initial, start=1):
             checked = self.space.check(values, f"initial candidate {number}")
@@ -82,10 +82,10 @@ def races_planned(free: int) -> int:
 
 
 def least_budget(free: int, rules: Rules | None = None) -> int:
-    """Return the fewest runs that suffice for all planned races: (S + 1) J T.
+    """Return the smallest number of runs that suffices for all planned races: (S + 1) J T.
 
     T = m + e + (J-5) Tnew + 5 max(e, Tnew) if J > 5, else m + e + (J-1) max(e, Tnew), with m the
-    instances each new candidate should see and e those between tests.
+    instances that each new candidate should see and e those between tests.
     """
     r = rules or Rules()
     J = races_planned(free)

@@ -40,7 +40,7 @@ from uaos.selection.method import Method
 from uaos.tuning.design_space import Design, portfolio_design
 from uaos.tuning.plan import TuningPlan, check_training
 
-#: The most evaluations of a slice, as a share of the evaluations made so far.
+#: Largest number of evaluations of a slice, as a share of the evaluations made so far.
 RESOLUTION = 0.01
 
 
@@ -78,9 +78,9 @@ class _Replay:
         self.best_fitness = float("inf")
         self._first_restart = run.restarts[0] if run.restarts else np.inf
         self._at, self._values = run.outcome.trace.evaluations, run.outcome.trace.values
-        self._next = 0  # the first improvement that lies ahead
-        self._batch = 0  # the batches so far
-        self.starts: list[tuple[int, int]] = []  # of slices: evaluations, and those of the run
+        self._next = 0  # index of the next improvement
+        self._batch = 0  # number of batches so far
+        self.starts: list[tuple[int, int]] = []  # slices: evaluations of member and run
 
     @property
     def restarts(self) -> int:
@@ -89,7 +89,7 @@ class _Replay:
 
     @property
     def confirmed(self) -> bool:
-        """False: replayed runs have no record of it."""
+        """False: recorded runs do not say."""
         return False
 
     @property
@@ -162,7 +162,8 @@ def simulate(
     seed : int or numpy.random.Generator, optional
         For methods that draw at random.
     resolution : float
-        The most evaluations of a slice, as a share of those made so far; 0 for single batches.
+        Largest number of evaluations of a slice, as a share of those made so far; 0 for single
+        batches.
     name : str
         Name of the portfolio.
 

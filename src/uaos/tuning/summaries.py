@@ -22,8 +22,8 @@ TuningSource = tuple[TuningStore, int]
 
 # Groups of equal size into which the values of a number are cut.
 _GROUPS = 4
-# The least degrees of freedom within groups for an estimate of importance.
-_LEAST = 10
+# Smallest number of degrees of freedom within groups for an estimate of importance.
+_MIN_FREEDOM = 10
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def importance(store: TuningStore, tuning: int) -> list[Importance]:
                 between += sum(len(part) * float((part.mean() - mean) ** 2) for part in parts)
                 total += float(((order - mean) ** 2).sum())
                 b, w, count = b + len(kinds) - 1, w + len(order) - len(kinds), count + len(order)
-        if w >= _LEAST and b and total > 0:
+        if w >= _MIN_FREEDOM and b and total > 0:
             share = max(0.0, (between - b * (total - between) / w) / total)
             estimates.append(Importance(name, share, float(2 * np.sqrt(2 * b) / w), count))
     return sorted(estimates, key=lambda estimate: -estimate.share)

@@ -133,7 +133,7 @@ def tune(
 
 
 class _Session:
-    """Session of a tuning: runs the search of the plan and writes its events to the store."""
+    """Run the search of a plan, and write its events to the store."""
 
     def __init__(
         self, plan: TuningPlan, store: TuningStore, on_event: Callable[[Event], None]
@@ -167,7 +167,7 @@ class _Session:
         })  # fmt: skip
 
     def _record(self, event: Event) -> None:
-        """Write an event; new candidates together, before the first step they are in."""
+        """Write an event; new candidates are written together, before their first step."""
         if isinstance(event, Candidate):
             configuration = self._plan.design.configuration(event.values, f"candidate-{event.id}")
             self._configurations[event.id] = configuration
