@@ -153,7 +153,7 @@ def test_the_winner_is_a_file_for_every_command_and_for_minimize(
         "frac": "0", "noise": "0.01", "error": "0", "p_min": "0", "power": "1",
     }  # fmt: skip
     assert f"max_gen = {found.method.reward.max_gen}" in done.stdout
-    assert "in a differential evolution of 9 operators with F 0.5, CR 0.9" in done.stdout
+    assert "in differential evolution with 9 operators: F 0.5, CR 0.9" in done.stdout
     problem = BBOB(1, 2, 1)
     uaos.minimize(problem, problem.bounds, method=str(folder / "a.toml"), budget=200, seed=1)
     common = ["--method", "a.toml", "--function", "1", "--dim", "2", "--budget", "100"]
@@ -199,7 +199,7 @@ def test_stopped_and_continued_it_finds_the_same(
     )
     assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
     status = run("tune", "--status", "a.db", cwd=tmp_path).stdout
-    assert re.search(r"^1 +.* 0 of 50 +0 .* begun *$", status, re.M), status
+    assert re.search(r"^1 +.* 0 of 50 +0 .* unfinished *$", status, re.M), status
     rest = Here()
     monkeypatch.setattr(costs, "pool_for", lambda *_: SharedPool(rest, 1))
     again = run("tune", "a.db", *SMALL, cwd=tmp_path)

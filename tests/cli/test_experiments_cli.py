@@ -67,7 +67,7 @@ def test_a_store_without_a_command_cannot_be_continued_alone(tmp_path: Path) -> 
     run(small_plan("mix", functions="1", instances="1"), tmp_path / "b.db", jobs=1)
     done = bench("b.db", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--methods: b.db remembers no command" in done.stderr
+    assert "--methods: b.db has no record of a command" in done.stderr
 
 
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:

@@ -98,7 +98,7 @@ class _Outputs:
 
     @property
     def is_asked(self) -> bool:
-        """True if the experiment is to be shown or exported, not run."""
+        """True if the experiment is to be shown or exported, but not run."""
         asked = (self.export, self.coco_folder, self.ioh_folder)
         return self.status or any(place is not None for place in asked)
 
@@ -112,7 +112,7 @@ class _Outputs:
 def bench_command(
     files: Annotated[list[Path], typer.Argument(
         metavar="STORE",
-        help="The file of the experiment (with --merge: the new file, then the files to merge).")],
+        help="Use this file for the experiment (with --merge: the new file, then those to merge).")],
     grid: _Grid,
     runs: _Runs,
     workers: options.Workers,
@@ -134,8 +134,8 @@ def bench_command(
     if len(files) != 1:
         names = [str(file) for file in files]
         raise InvalidParameter(
-            f"{len(files)} stores given ({', '.join(names)}); uaos bench takes one, and several "
-            "only with --merge", name="STORE", value=names,
+            f"uaos bench got {len(files)} stores ({', '.join(names)}); expected one, or several "
+            "with --merge", name="STORE", value=names,
         )  # fmt: skip
     if outputs.is_asked:
         _show_or_export(files[0], outputs)
@@ -154,7 +154,7 @@ def _resume(path: Path, workers: options.Workers, *, retry_failed: bool) -> None
     if not recorded:
         known = f"; it was written by: {'; '.join(commands)}" if commands else ""
         raise Missing(
-            f"Missing option --methods: {path} remembers no command of uaos bench to continue"
+            f"Missing option --methods: {path} has no record of a command of uaos bench to continue"
             f"{known}"
         )
     for words in recorded:
@@ -174,7 +174,7 @@ def _fills_a_store(words: list[str]) -> bool:
 
 
 def _recorded_options(words: list[str]) -> tuple[_Grid, _Runs]:
-    """Return the options of a recorded command line, as if it were given now."""
+    """Parse the options of a recorded command line."""
     command = typer.main.get_command(app).commands["bench"]  # type: ignore[attr-defined]
     values = command.make_context("bench", list(words)).params
     groups = (_Grid, _Runs)
@@ -313,7 +313,7 @@ class _Rate(ProgressColumn):
 
 
 class RunProgress:
-    """Progress of an experiment: a bar on a terminal, otherwise a line now and then."""
+    """Show the progress of an experiment: a bar on a terminal, otherwise occasional lines."""
 
     def __init__(self) -> None:
         self.progress = Progress(

@@ -47,11 +47,12 @@ class _Files:
 )
 @grouped
 def compare_command(
-    stores: Annotated[list[Path], typer.Argument(help="Files that `uaos bench` wrote.")],
+    stores: Annotated[list[Path], typer.Argument(
+        metavar="STORE", help="Read these files, written by `uaos bench`.")],
     files: _Files,
     methods: Annotated[str | None, typer.Option(
         help="Show only these methods or groups of the catalogue (literature, tuned, winners, "
-        "all), separated by commas; uniform choice always stays.")] = None,
+        "all), separated by commas; uniform choice is always shown.")] = None,
     functions: Annotated[str | None, typer.Option(
         help='Show only these functions, such as "1-5,8" or names (default: all).')] = None,
     against_paper: Annotated[bool, typer.Option(

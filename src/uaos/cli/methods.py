@@ -61,7 +61,7 @@ def _pairs(names: list[str]) -> str:
         algorithms = [name for name, what in group.items() if what == "the published algorithm"]
         if methods and algorithms and methods[0] in names:
             pairs.append(f"{', '.join(methods)} and {', '.join(algorithms)}")
-    title = "a selection method, and the published algorithm around it: "
+    title = "a selection method and the published algorithm that contains it: "
     return title + "; ".join(pairs) if pairs else ""
 
 
@@ -74,7 +74,8 @@ def _catalogue(names: list[str]) -> RenderableType:
     for entry in map(configuration, names):
         cite = short(entry.reference)
         if entry.method is None and entry.settings.operator_texts():
-            single.add_row(entry.name, entry.settings.summary() or entry.note, cite)
+            about = entry.settings.summary() or entry.note.partition(". ")[0]
+            single.add_row(entry.name, about, cite)
             continue
         if entry.method is None:
             others.add_row(entry.name, entry.note)

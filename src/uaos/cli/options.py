@@ -25,11 +25,11 @@ Overwrite = Annotated[bool, typer.Option(
 Seed = Annotated[int, typer.Option(help="Set the seed, so that the result can be reproduced.")]
 Control = Annotated[str | None, typer.Option(
     metavar="uniform",
-    help="Add to each method that selects its control: the same algorithm and settings with "
+    help="Add a control for each method that selects: the same algorithm and settings with "
     "uniform choice, called NAME (uniform).")]
 Focus = Annotated[str | None, typer.Option(
     metavar="METHOD",
-    help="Ask about this method: headline and first table compare it with each of the others.")]
+    help="Compare this method with each of the others, in the headline and the first table.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 Jobs = Annotated[int | None, typer.Option(
     help="Use this many processes (default: one per processor).")]
@@ -37,7 +37,7 @@ Dask = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this D
 Train = Annotated[str | None, typer.Option(
     metavar="SHARE|NAMES",
     help="Train on this share of the suite, such as 0.5, or on these problems, separated by "
-    "commas; the others are for testing.")]
+    "commas, and keep the others for testing.")]
 SplitSeed = Annotated[int, typer.Option(min=0, help="Set the seed of the random split by --train.")]
 # fmt: on
 

@@ -99,7 +99,7 @@ def plot_command(
     choice: _Choice,
     appearance: _Appearance,
     name: Annotated[str | None, typer.Argument(
-        metavar="FIGURE", help="Draw this figure.")] = None,
+        metavar="FIGURE", help="Draw this figure; omit it for a list.")] = None,
     stores: Annotated[list[Path] | None, typer.Argument(
         metavar="STORE", help="Read these files, written by `uaos bench` or `uaos tune`.")] = None,
     output: Annotated[Path | None, typer.Option(
@@ -191,13 +191,13 @@ def _tuning(
 
     if len(stores) > 1:
         raise InvalidParameter(
-            f"{len(stores)} stores given; a figure of a tuning is drawn from one", name="files",
+            f"uaos plot got {len(stores)} stores; a figure of a tuning needs one", name="STORE",
             value=len(stores),
         )  # fmt: skip
     store = opened.enter_context(TuningStore.open(stores[0]))
     numbers = [tuning.id for tuning in store.tunings()]
     if not numbers:
-        raise Missing(f"{stores[0]} holds no tuning yet")
+        raise Missing(f"{stores[0]} holds no tuning yet; run uaos tune first")
     if number is not None and number not in numbers:
         raise InvalidParameter(
             f"{stores[0]} holds no tuning {number}; choose one of "

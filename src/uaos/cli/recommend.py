@@ -1,4 +1,4 @@
-"""`uaos recommend`: which method to use on problems like those in a store."""
+"""`uaos recommend`: choose a method for problems like those in a store."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,13 +21,13 @@ from uaos.files import check_output
 )
 def recommend_command(
     stores: Annotated[list[Path], typer.Argument(
-        metavar="STORE...", help="Files that `uaos bench` wrote.")],
+        metavar="STORE", help="Read these files, written by `uaos bench`.")],
     budget: Annotated[str | None, typer.Option(
         help="Choose for this many evaluations, such as 200D (default: the longest run).")] = None,
     output: Annotated[Path | None, typer.Option(
         "--output", "-o", help="Write the method here (.toml), for minimize and bench.")] = None,
     dimension: Annotated[int | None, typer.Option(
-        "--dim", help="Look at this dimension, where the stores have several.")] = None,
+        "--dim", help="Choose one of several dimensions.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
@@ -44,7 +44,7 @@ def recommend_command(
     console.print(Text(recommendation.reason, style="bold"))
     if output is not None:
         recommendation.configuration().to_toml(output)
-        console.print(Text(f'written: {output}; use it by uaos.minimize(…, method="{output}")'))
+        console.print(Text(f'written: {output}; use it with uaos.minimize(…, method="{output}")'))
 
 
 def _per_dimension(budget: str | None, dimension: int | None) -> float | None:

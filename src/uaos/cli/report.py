@@ -18,7 +18,7 @@ from uaos.cli.options import Focus, Overwrite
 )
 def report_command(
     stores: Annotated[list[Path], typer.Argument(
-        metavar="STORE...", help="Files that `uaos bench` or `uaos tune` wrote.")],
+        metavar="STORE", help="Read these files, written by `uaos bench` or `uaos tune`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],
     title: Annotated[str | None, typer.Option(
         help="Set the title (default: the methods and the suite).")] = None,

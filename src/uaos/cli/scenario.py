@@ -30,8 +30,8 @@ from uaos.scenarios import (
 from uaos.scenarios.comparison import estimate
 from uaos.text import count
 
-# Choices on recorded runs that need to know the whole run.
-_KNOWN_AFTERWARDS = {
+# Reference choices that need to know the whole recorded run.
+_HINDSIGHT = {
     "best_single": "best single operator",
     "best_schedule": "best operator of each quarter",
 }
@@ -113,7 +113,7 @@ def scenario_command(
     overwrite: Overwrite = False,
 ) -> None:
     # fmt: on
-    """Test how methods select: on simulated operators whose rewards change.
+    """Test how methods select among simulated operators whose rewards change.
 
     The table shows the share of applications of the best operator, the regret per application, the
     number of applications until a method prefers a new best operator, and the share of changes
@@ -155,7 +155,7 @@ def _table(outcome: ScenarioResult) -> Table:
 
 
 def _replay(names: list[str], seed: int) -> None:
-    """Print the scores of methods, and of choices that need no learning, on recorded runs."""
+    """Print the scores of methods, and of the best choices in hindsight, on recorded runs."""
     by_host = {host: traces.load(host) for host in traces.HOSTS}
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
     table.add_column("method")
@@ -172,7 +172,7 @@ def _replay(names: list[str], seed: int) -> None:
             if host == "nine":
                 by_run = dict(zip((run.name for run in runs), own.tolist(), strict=True))
         table.add_row(Text(title, style="bold"), *cells, f"{load_map().place(by_run):,}")
-    for field, title in _KNOWN_AFTERWARDS.items():
+    for field, title in _HINDSIGHT.items():
         scores = [
             estimate(np.array([r.baselines.score(getattr(r.baselines, field)) for r in runs]))
             for runs in by_host.values()

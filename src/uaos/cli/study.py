@@ -44,7 +44,7 @@ class _Size:
         min=1, help="Repeat each method on each test problem this many times.")] = None
     control: options.Control = None
     methods: Annotated[str | None, typer.Option(
-        help="Test the winner against these methods instead of the usual ones: names of the "
+        help="Test the winner against these methods instead of the default ones: names of the "
         "catalogue or TOML files, separated by commas.")] = None
     focus: options.Focus = None
 

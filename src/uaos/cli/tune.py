@@ -63,8 +63,8 @@ class _Simulation:
         metavar="MEMBERS.db", help="Tune the selector of a portfolio by simulation, on the runs "
         "of its members that `uaos bench` recorded; nothing is evaluated.")] = None
     members: Annotated[str | None, typer.Option(
-        help="Make the portfolio of these recorded methods, in this order (default: all; with "
-        "--simulate).")] = None
+        help="Build the portfolio from these recorded methods, in this order (default: all; "
+        "needs --simulate).")] = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class _Space:
         help="Tune only the hyper-parameters of this method, or the declared settings of this "
         "optimizer (a name or .toml file).")] = None
     free: Annotated[str | None, typer.Option(
-        help="Tune some of F,CR,NP,top_NP as well (with --method).")] = None
+        help="Tune some of F,CR,NP,top_NP as well (needs --method).")] = None
     pool: Annotated[str | None, typer.Option(
         help="Select from these operators: nine, nine-by-CR, mix, or strategies such as "
         "rand/1,best/1.")] = None
@@ -151,7 +151,7 @@ def tune_command(
     workers: options.Workers,
     outputs: _Outputs,
     store: Annotated[Path | None, typer.Argument(
-        metavar="STORE", help="The file of the tuning, new or to be continued.")] = None,
+        metavar="STORE", help="Use this file for the tuning, new or existing.")] = None,
 ) -> None:
     # fmt: on
     """Find the best configuration for a set of problems by racing candidates.
@@ -230,7 +230,7 @@ def _subject(
         subject = _simulated(context, simulation.simulate, simulation.members)
     elif simulation.members is not None:
         raise InvalidParameter(
-            "--members needs --simulate, the recorded runs of the members",
+            "--members needs --simulate STORE, the recorded runs of the members",
             name="--members", value=simulation.members,
         )  # fmt: skip
     else:
@@ -291,7 +291,7 @@ def _design(space: _Space, dimension: int) -> "Design":
     for name, value in (("--space", space.space), ("--pool", space.pool)):
         if value is not None:
             raise InvalidParameter(
-                f"{name} cannot be combined with --method, which has its own",
+                f"{name} cannot be combined with --method, which has its own; omit one",
                 name=name, value=value,
             )  # fmt: skip
     return design_for(space.method, options.split_names(space.free or ""), dimension=dimension)
@@ -402,7 +402,7 @@ def _show_result(result: "TuningResult", store: Path, output: Path) -> None:
     from uaos.tuning.summaries import importance, survivors_table
     from uaos.tuning.tuner import failures
 
-    # Name it after its file, to distinguish several tuned methods.
+    # Named after its file, to distinguish several tuned methods.
     best = dataclasses.replace(result.best, name=output.stem)
     with TuningStore.open(store) as record:
         console.print()

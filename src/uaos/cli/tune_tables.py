@@ -75,7 +75,7 @@ def recipe(configuration: Configuration) -> RenderableType:
     operators = settings.operator_texts()
     if operators:
         shown = ", ".join(f"{name} {text}" for name, text in settings.texts().items())
-        words = f"in a differential evolution of {count(len(operators), 'operator')} with {shown}"
+        words = f"in differential evolution with {count(len(operators), 'operator')}: {shown}"
     else:
         words = f"{configuration.optimizer} with {settings.summary() or 'its default settings'}"
     return Group(configuration, Text(words), Text(""))
@@ -94,12 +94,12 @@ def status_table(store: TuningStore, width: int) -> RenderableType:
             f"{len(races)} of {races[-1].planned}" if races else "0",
             f"{len(setup['problems'])} ({setup['training_set']})", setup["budget"],
             setup["objective"], setup["seed"], clock(tuning.seconds),
-            "finished" if tuning.finished else "begun",
+            "finished" if tuning.finished else "unfinished",
         ])  # fmt: skip
         if survivors:
             values = {c.id: c.values for c in store.candidates(tuning.id)}[survivors[0].candidate]
             best.append(Text(f"best of tuning {tuning.id}: {candidate_words(values)}"))
-    columns = ("tuning", "begun", "runs", "races", "problems", "budget", "objective", "seed",
+    columns = ("tuning", "started", "runs", "races", "problems", "budget", "objective", "seed",
                "time", "state")  # fmt: skip
     table = Table.of("tunings", "", dict.fromkeys(columns, TEXT), rows)
     return Group(table.to_rich(width), *best)

@@ -30,7 +30,7 @@ class View:
         self._alive = 0
         self._step: Step | None = None
         self._values: dict[int, Values] = {}
-        self._fresh = self._failed = 0  # runs of this session
+        self._finished = self._failed = 0  # runs of this session
         self._before_first = time.perf_counter()
         self._used = self._since_step = 0
         self._tenth = self._leader = 0
@@ -67,7 +67,7 @@ class View:
             self._values[event.id] = event.values
             return
         self._since_step = 0
-        if not self._fresh:
+        if not self._finished:
             self._before_first = time.perf_counter()
         if isinstance(event, IterationStarted):
             self._race, self._alive = event, len(event.candidates)
@@ -81,13 +81,13 @@ class View:
 
     def on_run(self, result: RunCost) -> None:
         """Count a finished run."""
-        self._fresh += 1
+        self._finished += 1
         self._since_step += 1
         self._failed += bool(result.reason)
         self._print_progress()
 
     def _print_progress(self) -> None:
-        tenth = 10 * self.used // self._plan.runs  # of the budget
+        tenth = 10 * self.used // self._plan.runs
         if not self._console.is_terminal and tenth > self._tenth:
             self._tenth = tenth
             runs = f"{self.used:,} of {self._plan.runs:,} runs"
@@ -97,9 +97,9 @@ class View:
         """Return the elapsed time, and an estimate of the rest from the runs of this session."""
         now = time.perf_counter()
         elapsed = clock(now - self._start)
-        if not self._fresh:
+        if not self._finished:
             return elapsed
-        pace = (now - self._before_first) / self._fresh
+        pace = (now - self._before_first) / self._finished
         return f"{elapsed}, about {clock(pace * (self._plan.runs - self.used))} left"
 
     def _words(self, candidate: int | None) -> str:
@@ -107,14 +107,14 @@ class View:
         return candidate_words({k: v for k, v in values.items() if not space[k].fixed})
 
     def _show_race(self, race: Iteration) -> None:
-        """Print a row for a finished race; on a terminal it is cut at the edge."""
+        """Print a row for a finished race; a terminal truncates it."""
         best = race.elites[0]
         row = {
             "left": f"{self._alive} of {race.candidates}", "runs each": str(best.instances),
             "runs": f"{race.runs_used:,}", "time": clock(time.perf_counter() - self._start),
         } | ({"mean cost": f"{best.mean_cost:.3g}"} if self._plan.comparable else {})  # fmt: skip
         same = best.candidate == self._leader
-        words = "the same" if same else self._words(best.candidate)
+        words = "unchanged" if same else self._words(best.candidate)
         lines = [("race", *row, "best configuration")] if not self._leader else []
         lines.append((f"{race.iteration}/{race.planned}", *row.values(), words))
         for first, *cells, last in lines:

@@ -103,7 +103,7 @@ def survivors_table(store: TuningStore, tuning: int) -> Table:
         if not np.isnan(step.pvalue):
             note = (
                 f"Last test ({entry.setup['rules']['test']}), in race {step.iteration} after "
-                f"{step.step} problems: p = {step.pvalue:.2g}. Survivors that do not differ "
+                f"{step.step} runs each: p = {step.pvalue:.2g}. Survivors that do not differ "
                 "significantly are ordered by their ranks."
             )
     table = Table.from_records("survivors", "Survivors, best first", columns, records, note)
