@@ -297,7 +297,7 @@ def test_a_store_can_be_read_where_nothing_can_be_written(tmp_path: Path) -> Non
         ("empty", "not a store of uaos"),
         ("text", "not a store of uaos"),
         ("foreign", "an SQLite file, but not a store of uaos"),
-        ("experiment", "the store of a benchmark, where that of a tuning is expected; `uaos benc"),
+        ("experiment", "the store of a benchmark; expected that of a tuning. `uaos bench` rea"),
         ("newer", "written in format 3 by a newer uaos; this one reads up to 2. Update uaos"),
         ("half", "damaged"),
     ],
@@ -342,9 +342,7 @@ def test_other_tables_are_another_format() -> None:
 
 def test_a_tuning_is_no_benchmark(tmp_path: Path) -> None:
     TuningStore.create_or_resume(tmp_path / "t.db", SUITE).close()
-    message = (
-        "t.db: the store of a tuning, where that of a benchmark is expected; `uaos tune` reads it"
-    )
+    message = "t.db: the store of a tuning; expected that of a benchmark. `uaos tune` reads it"
     with pytest.raises(InvalidFile, match=message):
         Store.open(tmp_path / "t.db")
     plan = Plan.of(["mix"], SUITE, budget=100)

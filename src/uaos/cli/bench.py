@@ -112,7 +112,7 @@ class _Outputs:
 def bench_command(
     files: Annotated[list[Path], typer.Argument(
         metavar="STORE",
-        help="Use this file for the experiment (with --merge: the new file, then those to merge).")],
+        help="Use this file for the experiment (with --merge: a new file, then those to merge).")],
     grid: _Grid,
     runs: _Runs,
     workers: options.Workers,

@@ -1,4 +1,4 @@
-"""Experiments on a suite: what to run (plan), running it (runner), what came out (store).
+"""Experiments on a suite: what to run (plan), how to run it (runner), the outcomes (store).
 
     import uaos
     from uaos.experiments import Plan, Store, run
@@ -9,8 +9,8 @@
         for outcome in Store.open("first.db").outcomes("mix"):
             print(outcome.problem, outcome.error)
 
-A run's seed is derived from the experiment's and from what the run is: results depend neither on
-the order, nor on the workers, nor on interruptions. `uaos bench` is the same from a terminal.
+A run's seed is a hash of the experiment's seed, the method, the problem and the repetition, so
+results do not depend on order, workers or interruptions. `uaos bench` is the same from a terminal.
 """
 
 from uaos.experiments.executors import WorkersLost

@@ -1,4 +1,4 @@
-"""Merging stores, such as those of several machines."""
+"""Merge stores, such as those of several machines."""
 
 import os
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
     target = as_path(out, "out")
     if not sources:
         raise InvalidParameter(
-            "no stores to merge; give them after the new file", name="merge", value=[]
+            "no stores to merge; name them after the new file", name="merge", value=[]
         )
     if target.exists():
         raise InvalidParameter(
@@ -43,7 +43,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
         )
     if not target.absolute().parent.is_dir():
         raise InvalidParameter(
-            f"{target} cannot be written; give a file in a folder that exists", name="merge",
+            f"{target} cannot be written: there is no such folder; create it first", name="merge",
             value=str(target),
         )  # fmt: skip
     with whole_file(target) as part:
@@ -57,7 +57,7 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
                     if different:
                         raise MergeConflict(
                             f"{store.path} and {first} belong to different experiments: "
-                            f"{'; '.join(different)}"
+                            f"{'; '.join(different)}. Merge stores of one experiment only"
                         )
                     _copy(merged, store)
                     first = first or store.path
@@ -108,7 +108,7 @@ def _replaces(before: tuple[Any, ...], row: tuple[Any, ...], merged: Store, stor
     """Return whether a run replaces another: a finished run replaces a failed one."""
     if "failed" in (before[5], row[5]):
         return bool(row[5] == "done")
-    # Other versions may differ in the last digits that are not compared: the error, the seconds.
+    # The error and the seconds are not compared: they may differ between versions.
     for at, field in ((6, "evaluations"), (7, "best"), (9, "hits")):
         if before[at] != row[at]:
             unit = Unit(merged.methods()[row[0] - 1], merged.problems()[row[1] - 1].name, *row[2:5])

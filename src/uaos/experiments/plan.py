@@ -37,10 +37,10 @@ CODE = "code of "
 
 @dataclass(frozen=True)
 class Plan:
-    """Which runs make up an experiment; :meth:`of` makes one from names.
+    """The runs of an experiment; :meth:`of` makes a plan from names.
 
-    The seed of a run is derived from `seed` and from what the run is, so that results do not depend
-    on the rest of the plan.
+    The seed of a run is a hash of `seed`, its method, problem and repetition, so that results do
+    not depend on the rest of the plan.
 
     Parameters
     ----------
@@ -51,9 +51,10 @@ class Plan:
     repetitions : int
         Runs of each method on each problem.
     budget : int or str
-        Evaluations of a run at most, or a multiple of each problem's dimension such as "1000D".
+        Largest number of evaluations of a run, or a multiple of each problem's dimension such as
+        "1000D".
     seed : int
-        What the seeds of the runs are derived from.
+        Seed of the experiment.
 
     Examples
     --------
@@ -95,14 +96,14 @@ class Plan:
         repetitions : int
             Runs of each method on each problem.
         budget : int or str
-            Evaluations of a run at most, or a multiple of each problem's dimension; default
-            "100000D".
+            Largest number of evaluations of a run, or a multiple of each problem's dimension;
+            default "100000D".
         seed : int
         uniform : bool
             Whether to add uniform choice, which shows whether adapting pays.
         control : {"uniform"}, optional
-            Adds to each method that selects its control, the same algorithm with uniform choice
-            (:meth:`uaos.Configuration.with_uniform_choice`).
+            Whether to add a control for each method that selects: the same algorithm with uniform
+            choice (:meth:`uaos.Configuration.with_uniform_choice`).
         """
         repetitions = integer_in("repetitions", repetitions, 1, 1_000_000)
         seed = integer_in("seed", seed, 0, 2**63 - 1)
@@ -161,7 +162,7 @@ class Plan:
 def code_hash(configuration: Configuration, *further: type) -> str:
     """Hash the definitions of a configuration's custom classes and of further classes.
 
-    Classes that are not from a user's file do not count; "" if there are no others.
+    Only classes from a user's file count; "" if there are none.
     """
     parts = [*further]
     if (optimizer := optimizer_classes().get(configuration.optimizer)) is not None:
@@ -232,13 +233,13 @@ def differences(there: Identity, here: Identity) -> list[str]:
 
 
 def as_json(data: Mapping[str, object]) -> dict[str, object]:
-    """Return data as it comes back from a store."""
+    """Return data as a store would return them."""
     restored: dict[str, object] = json.loads(json.dumps(data))
     return restored
 
 
 def differing(where: str, there: object, here: object) -> list[str]:
-    """Return what differs between two configurations, apart from what does not change a run."""
+    """Describe the differences of two configurations that may change a run."""
     if isinstance(there, dict) and isinstance(here, dict):
         reasons = []
         for key in (*there, *(k for k in here if k not in there)):
@@ -248,6 +249,6 @@ def differing(where: str, there: object, here: object) -> list[str]:
         return reasons
     if there == here:
         return []
-    if where.startswith((CONTENT, CODE)):  # hashes, which say nothing to a reader
-        return [f"{where}: it has changed"]
+    if where.startswith((CONTENT, CODE)):  # hashes, which tell a reader nothing
+        return [f"{where} has changed"]
     return [f"{where}: {repr(there)[:60]} there, {repr(here)[:60]} here"]

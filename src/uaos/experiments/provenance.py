@@ -10,14 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 _COMMAND: ContextVar[str] = ContextVar("command", default="")
 
-# The packages that compute.
+# Packages whose version may change results.
 _PACKAGES = ("numpy", "numba", "coco-experiment", "cma")
 
 
 @contextmanager
 def command_line(arguments: Sequence[str]) -> Iterator[None]:
-    """Let the stores that are written within record the command ``uaos ARGUMENTS``."""
-    # File names may hold bytes that are no characters, which a store does not take.
+    """Let stores that are written in this context record the command ``uaos ARGUMENTS``."""
+    # File names may not be valid UTF-8, as a store requires.
     text = shlex.join(["uaos", *arguments]).encode(errors="replace").decode()
     before = _COMMAND.set(text)
     try:
@@ -27,13 +27,13 @@ def command_line(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def current_command() -> str:
-    """Return the command line that is being run, quoted for a shell; empty within Python."""
+    """Return the current command line, quoted for a shell; empty if called from Python."""
     return _COMMAND.get()
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed packages that compute."""
-    # Our own as imported: what an editable installation says may be old.
+    """Return the versions of Python, uaos and the packages that may change results."""
+    # As imported: the metadata of an editable installation may be outdated.
     ours: str = sys.modules["uaos"].__version__
     installed = {"python": platform.python_version(), "uaos": ours}
     for package in _PACKAGES:

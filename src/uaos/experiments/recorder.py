@@ -23,11 +23,11 @@ FINAL = 1e-8
 TARGETS.flags.writeable = False
 ECDF_TARGETS.flags.writeable = False
 
-#: The least step between two entries of a trace, in decades of the error.
+#: Smallest step between two entries of a trace, in decades of the error.
 STEP = 0.01
-#: The best value also becomes an entry if it stood for more than this share of the evaluations.
+#: The best value also becomes an entry if it lasts for this share of further evaluations.
 PLATEAU = 0.05
-#: The most entries of a trace; step and share are doubled until it has no more.
+#: Largest number of entries of a trace; step and share are doubled until they fit.
 MAX_ENTRIES = 400
 
 # Improvements that are collected before they are thinned, where the optimum is not known.
@@ -38,7 +38,7 @@ _TARGETS = TARGETS.tolist()
 class Trace(NamedTuple):
     """The improvements of a run. Made by :func:`run_unit`.
 
-    Not every improvement is there. With the optimum known, an entry is at least 0.01 decades below
+    It is thinned. If the optimum is known, an entry is at least 0.01 decades below
     the one before, in terms of the error; without it, in terms of the distance to the run's own
     best value, so that the distance to any lower value is resolved at least as well. The best value
     of a plateau, where 5 % more evaluations brought no improvement, is kept exactly: the ranking of
@@ -94,8 +94,7 @@ class Recorder:
                 if -np.inf < value < self.best:
                     self._improve(self.evaluations + i + 1, value)
             if len(self._improvements) > _BUFFER:
-                # Distances to a later, lower best shrink less from entry to entry than those to
-                # this.
+                # Relative to a later, lower best, the entries are even closer to each other.
                 lowest = self._improvements[-1][1]
                 self._improvements = _thinned(self._improvements, lowest, STEP, PLATEAU)
         self.evaluations += len(values)
@@ -161,12 +160,12 @@ def _thinned(
 
 # Packed, as in a store
 
-#: The most rows kept of a run's history.
+#: Largest number of rows of a stored history.
 MAX_ROWS = 128
-#: The most restarts kept of a run: the first ones.
+#: Largest number of stored restarts of a run: the first ones.
 MAX_RESTARTS = 100
 
-# Columns of less than eight bytes a value.
+# Columns with less than eight bytes per value.
 _SHORT = {"probabilities": "<f4", "population": "<i4", "restarts": "<i4"}
 _FORMATS = ("<i4", "<i8", "<f4", "<f8")
 # Bound on decompressed data: a few bytes of a foreign store must not become gigabytes.

@@ -1,4 +1,4 @@
-"""Running a plan: the coordinator keeps workers busy and writes their results."""
+"""Run a plan: the coordinator keeps workers busy and writes their results."""
 
 import signal
 import threading
@@ -82,13 +82,13 @@ def run(
         Where to run it, instead of on `jobs` or `dask`. A function that makes executors lets the
         experiment go on when one breaks.
     jobs : int, optional
-        Processes of this machine; by default one for each processor.
+        Number of processes on this machine; by default one per processor.
     dask : str, optional
         The address of a Dask cluster.
     retry_failed : bool
         Whether to repeat runs that failed.
     on_progress : callable, optional
-        Called with a :class:`Progress` now and then.
+        Called with a :class:`Progress` from time to time.
     work : callable
         Makes one run; :func:`run_unit` by default.
 
@@ -123,7 +123,7 @@ def run(
                 _run(missing, plan, store, pool, work, report, stopping)
 
         run_missing()
-        # Last, as it takes longer than to continue where there are very many runs.
+        # Last, as it takes long if there are very many runs.
         if store.remove_damaged("traces", "courses"):
             run_missing()
         return store.tallies()
@@ -168,7 +168,7 @@ class _Raised(NamedTuple):
 def _attempt(work: Callable[..., R], *arguments: object) -> R | _Raised:
     """Return what the work returns, or what it raises.
 
-    Only this is the unit's own error. Whatever else a future raises comes from the pool, and the
+    Only these are errors of the unit. Any other exception of a future comes from the pool, and the
     unit is run again.
     """
     try:
@@ -199,10 +199,10 @@ class Coordinator(Generic[U, R]):
         self._arguments, self._failed, self._on_results = arguments, failed, on_results
         self._waiting = deque(units)
         self._suspects: deque[U] = deque()  # units whose worker died
-        self._deaths: Counter[U] = Counter()  # how often it did
-        self._dropped: Counter[U] = Counter()  # how often the pool lost a unit otherwise
+        self._deaths: Counter[U] = Counter()  # deaths of their workers
+        self._dropped: Counter[U] = Counter()  # other losses of units by the pool
         self._running: dict[Future[R | _Raised], U] = {}
-        self._alone = False  # whether a suspect runs with no other unit beside it
+        self._alone = False  # whether a suspect is the only running unit
 
     def run(self, stopping: threading.Event) -> bool:
         """Run all units; return False if stopped before the last."""
@@ -294,7 +294,7 @@ class Coordinator(Generic[U, R]):
 def _gave_up(unit: object, error: Exception) -> WorkersLost:
     return WorkersLost(
         f"the workers cannot run {unit} ({in_one_line(error)}). What was finished is in "
-        "the store; mend or replace the workers, then run the same command again"
+        "the store; repair or replace the workers, then run the same command again"
     )
 
 

@@ -155,9 +155,9 @@ class Store:
     path : Path
         The file.
     connection : sqlite3.Connection
-        To the file.
+        Connection to the file.
     lock : Lock, optional
-        Of the process that writes.
+        Held by the process that writes.
 
     Examples
     --------
@@ -175,10 +175,10 @@ class Store:
     ) -> None:
         self.path = path
         self._connection = connection
-        self._lock = lock  # of the one that writes
+        self._lock = lock  # held by a writer
         self._session: int | None = None
-        self._fresh = False  # whether the file was not there before
-        #: How many damaged runs were removed.
+        self._is_new = False  # whether this process created the file
+        #: Number of damaged runs that were removed.
         self.removed = 0
         self._ids: dict[str, dict[str, int]] = {}
 
@@ -187,7 +187,7 @@ class Store:
         """Open a store for reading.
 
         Never writes, and works while a coordinator does. Raises InvalidFile if the file is not a
-        store, is damaged, or is a store of something else.
+        store, is damaged, or is a store of another kind.
         """
         return open_store(path, cls)
 
@@ -213,8 +213,8 @@ class Store:
         storefile.check_place(place)
         lock = Lock(place)
         try:
-            fresh = not place.exists()
-            if fresh:
+            is_new = not place.exists()
+            if is_new:
                 storefile.create(place)
             else:
                 with cls.open(place) as before:
@@ -225,7 +225,7 @@ class Store:
         except BaseException:
             lock.release()
             raise
-        store._fresh = fresh
+        store._is_new = is_new
         try:
             store.remove_damaged("runs")
             with store._transaction():
@@ -245,10 +245,10 @@ class Store:
         self.abandon() if failed else self.close()
 
     def close(self) -> None:
-        """Close the file; a writer leaves it as one file, with nothing beside it."""
+        """Close the file; a writer also removes the auxiliary files of SQLite."""
         try:
             if self._lock is not None:
-                # Fails while a reader is active; then the next coordinator tidies up.
+                # Fails while a reader is active; then the next coordinator removes them.
                 with contextlib.suppress(sqlite3.OperationalError):
                     self._connection.execute("PRAGMA busy_timeout = 0")
                     self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -259,7 +259,7 @@ class Store:
 
     def abandon(self) -> None:
         """Close the file; delete it if it is new and has no run yet."""
-        if not self._fresh or self._lock is None or self._has_runs():
+        if not self._is_new or self._lock is None or self._has_runs():
             self.close()
             return
         self._connection.close()
@@ -300,7 +300,7 @@ class Store:
         where = is_whole("runs") + ("" if method is None else " AND methods.name = ?")
         tables, columns = _JOINED, _COLUMNS
         if traces:
-            # Every run has a trace, if only an empty one: one without has lost it.
+            # Every run has a trace, which may be empty; a run without one is damaged.
             tables += " JOIN traces ON traces.run = runs.id"
             where += f" AND {is_whole('traces')}"
             columns += ", traces.data"
@@ -332,7 +332,7 @@ class Store:
                 integers = np.zeros((len(_INTEGERS), rows), np.int64)
                 reals = np.zeros((len(_REALS), rows))
                 failed = np.zeros(rows, bool)
-                # Most of the memory: half of it suffices for runs of fewer than 2^31 evaluations.
+                # This takes most of the memory; 32 bits suffice below 2^31 evaluations.
                 kind = np.int32 if isinstance(most, int) and most < 2**31 else np.int64
                 hits = np.zeros((rows, len(TARGETS)), kind)
                 end = 0
@@ -381,7 +381,7 @@ class Store:
 
     @property
     def name(self) -> str:
-        """Return the name of the file as text, even if it holds bytes that are no characters."""
+        """Return the name of the file as text, even if it is not valid UTF-8."""
         return os.fsencode(self.path.name).decode(errors="replace")
 
     @property
@@ -397,10 +397,10 @@ class Store:
         return Path(rows[0][0]).name if rows else ""
 
     def load_suite(self) -> Suite:
-        """Make the problems of the store again, so that they can be evaluated.
+        """Rebuild the problems of the store, so that they can be evaluated.
 
-        A suite file must have been loaded before (:func:`uaos.suite`): a store may come from a
-        stranger, and the copy of the file in it is never run.
+        A suite file must have been loaded before (:func:`uaos.suite`): a store may come from an
+        untrusted source, so the copy of the file in it is never run.
         """
         problems = self.problems()
         ((name, file, source),) = self._filled("SELECT name, file, source FROM suite")
@@ -508,7 +508,7 @@ class Store:
             for repetition in range(1, plan.repetitions + 1)
             if (methods.get(method), problems.get(problem.name), repetition) not in over
         ]
-        # A unit's seed is a hash: an order by it has nothing to do with what is slow.
+        # Seeds are hashes: ordered by them, slow units are spread evenly.
         return sorted(units, key=lambda unit: unit.seed)
 
     def record(self, finished: Iterable[Finished]) -> None:
@@ -525,7 +525,7 @@ class Store:
     def remove_damaged(self, *tables: str) -> int:
         """Remove runs with a damaged row in these tables; return their number."""
         damaged_runs: set[int] = set()
-        for table in () if self._fresh else tables:
+        for table in () if self._is_new else tables:
             key = "id" if table == "runs" else "run"
             wrong = f"SELECT {key} FROM {table} WHERE NOT {is_whole(table)}"
             if table == "traces":
@@ -545,7 +545,7 @@ class Store:
             try:
                 yield
             except BaseException:
-                self._ids.clear()  # numbers that were not written
+                self._ids.clear()  # ids that were not written
                 with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
                     execute("ROLLBACK")
                 raise
@@ -590,7 +590,7 @@ class Store:
             identity[f"problem {name}"] = [*values, np.frombuffer(bounds, "<f8").tolist()]
         for problems in self.planned().values():
             identity |= {f"budget on {name}": budget for name, (_, budget) in problems.items()}
-        # Nothing contradicts a corrected file if all runs with the former one failed.
+        # A suite file may be corrected if all runs with the former one failed.
         identity |= self._rows(
             "SELECT key, value FROM about JOIN methods ON key = ? || name WHERE EXISTS "
             "(SELECT 1 FROM runs WHERE method = methods.id AND status = 'done')", (CODE,)
@@ -723,7 +723,7 @@ def open_store(path: str | os.PathLike[str], *kinds: type[S]) -> S:
         if not matching:
             expected = " or ".join(kind.kind for kind in kinds)
             raise InvalidFile(
-                f"{place}: the store of a {row[0]}, where that of a {expected} is expected; "
+                f"{place}: the store of a {row[0]}; expected that of a {expected}. "
                 f"`{_COMMANDS[row[0]]}` reads it"
             )
         store = matching[0](place, connection, None)

@@ -1,4 +1,4 @@
-"""The file of a store: made whole, checked before it is opened, and locked to one writer.
+"""The file of a store: created atomically, checked before it is opened, locked by one writer.
 
 One SQLite format for benchmarks and tunings. Every row has a checksum over its other columns,
 computed by a function that is registered with SQLite, so that queries can leave out damaged rows.
@@ -121,8 +121,8 @@ CREATE TABLE results (
 ) WITHOUT ROWID;
 """
 
-# What a column may hold. By default numbers are of the declared type, integers not negative, texts
-# short, and only columns that may be NULL are; `{}` stands for the column.
+# Conditions on columns; `{0}` stands for the column. By default numbers have the declared type,
+# integers are not negative, texts are short, and only columns that allow it are NULL.
 _DEFAULT = {
     "INTEGER": "typeof({0}) = 'integer' AND {0} BETWEEN 0 AND 1000000000000000000",
     "REAL": "typeof({0}) = 'real'",
@@ -163,7 +163,7 @@ _ALLOWED = {
         "EXISTS (SELECT 1 FROM candidates WHERE (tuning, id) = (results.tuning, {0}))",
 }  # fmt: skip
 
-#: Tables in which a damaged row costs a run, which can be made again; all others must be whole.
+#: Tables in which a damaged row only costs a run, which can be repeated; others must be intact.
 REPEATABLE = ("runs", "traces", "courses")
 
 # Exceptions that damaged numbers, mappings or packed bytes may cause.
@@ -183,15 +183,15 @@ class StoreInUse(UaosError):
 def row_checksum(*values: Value) -> int:
     """Return the checksum of a row: of its columns in order, without the checksum itself.
 
-    CRC-32 of the types, the numbers (eight bytes each, little-endian), and the bytes; text is given
-    as bytes.
+    CRC-32 of the types, the numbers (eight bytes each, little-endian), and the bytes; text is
+    passed as bytes.
     """
     return _checksum(tuple(map(type, values)))(values)
 
 
 @cache
 def _checksum(types: tuple[type, ...]) -> Callable[[Values], int]:
-    """Return a function that computes the checksum of a row of these types, ignoring the rest."""
+    """Return a function that computes the checksum of a row, of its columns of these types."""
 
     def chosen(*kinds: type) -> Callable[[Values], tuple[Any, ...]]:
         places = [i for i, kind in enumerate(types) if kind in kinds]
@@ -236,7 +236,7 @@ def _schema_of(connection: sqlite3.Connection) -> list[Values]:
 
 
 def is_whole(table: str) -> str:
-    """Return the SQL condition that a row is what was written, and what uaos may have written."""
+    """Return the SQL condition that a row has valid values and the right checksum."""
     columns, allowed = _checked(table)
     return f"({allowed} AND row_checksum({columns}) = {table}.checksum)"
 
@@ -246,7 +246,7 @@ def whole_columns(
 ) -> Iterator[dict[str, tuple[Any, ...]]]:
     """Yield the columns of undamaged rows, `size` rows at a time; text as bytes.
 
-    Faster than a query with :func:`is_whole`, to which SQLite hands over each row once more.
+    Faster than a query with :func:`is_whole`, for which SQLite calls Python once per row.
     """
     columns, allowed = _checked(table)
     cursor.execute(f"SELECT {columns}, checksum FROM {table} WHERE {allowed} ORDER BY {order}")
@@ -309,7 +309,7 @@ def _with_checksum(row: Iterable[Any], kinds: tuple[str, ...]) -> list[Value]:
 
 
 def create(path: Path) -> None:
-    """Create an empty store, which appears at `path` complete or not at all."""
+    """Create an empty store atomically."""
     try:
         with whole_file(path) as part, contextlib.closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode = MEMORY")  # no second file
@@ -327,15 +327,18 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Check that a file can be at this place."""
+    """Raise an error if a file cannot be written at this path."""
     if path.is_dir():
-        raise InvalidFile(f"{path}: a folder, where a file is expected")
+        raise InvalidFile(f"{path} is a folder; expected a file")
     if not path.absolute().parent.is_dir():
-        raise InvalidFile(f"{path}: there is no folder {path.absolute().parent}")
+        raise InvalidFile(f"{path}: no folder {path.absolute().parent}; create it first")
+
+
+_EXPECTED = "expected a file that uaos bench or uaos tune wrote"
 
 
 def _check_format(path: Path) -> None:
-    """Refuse a file whose first bytes are not those of a store of the present format."""
+    """Refuse a file whose header is not that of a store in the current format."""
     try:
         with open(path, "rb") as file:
             head = file.read(100)
@@ -344,10 +347,10 @@ def _check_format(path: Path) -> None:
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     if len(head) < 100 or not head.startswith(_MAGIC):
-        raise InvalidFile(f"{path}: not a store of uaos, or a damaged one")
+        raise InvalidFile(f"{path}: not a store of uaos, or damaged; {_EXPECTED}")
     application, version = head[68:72], int.from_bytes(head[60:64], "big")
     if application != APPLICATION:
-        raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos")
+        raise InvalidFile(f"{path}: an SQLite file, but not a store of uaos; {_EXPECTED}")
     if version > FORMAT:
         raise InvalidFile(
             f"{path}: written in format {version} by a newer version of uaos; this one reads "
@@ -361,7 +364,7 @@ def _check_format(path: Path) -> None:
 
 
 def open_checked(path: Path) -> sqlite3.Connection:
-    """Return a connection for reading; refuse a file that is not a whole store."""
+    """Return a connection for reading; refuse a file that is not an intact store."""
     _check_format(path)
     with reading(path):
         connection = connect(path)
@@ -381,9 +384,7 @@ def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
     """
     schema, types = _layout()
     if _schema_of(connection) != schema:
-        raise InvalidFile(
-            f"{path}: has other tables, views or triggers than a store of uaos; not opened"
-        )
+        raise InvalidFile(f"{path}: not a store of uaos: it has other tables, views or triggers")
     for table in types:
         if table in ("traces", "courses"):
             continue
@@ -396,14 +397,14 @@ def _check_contents(path: Path, connection: sqlite3.Connection) -> None:
         if connection.execute(wrong).fetchone():
             raise damaged(path, f"a row of {table} is not what uaos writes")
         if lost := connection.execute(f"PRAGMA foreign_key_check({table})").fetchone():
-            raise damaged(path, f"{lost[0]} refer to {lost[2]} that are not there")
+            raise damaged(path, f"{lost[0]} refer to missing {lost[2]}")
 
 
 def check_pages(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse a file in which any page is damaged, those of traces and courses included.
 
-    Whoever writes to a store checks it first: rows would be lost on a damaged page, or written into
-    pages that are in use.
+    A writer checks a store first: rows would be lost on a damaged page, or overwrite pages that are
+    in use.
     """
     with reading(path):
         verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -426,7 +427,7 @@ _OUTSIDE = (
 
 
 def unusable(path: Path, error: BaseException, doing: str = "read") -> InvalidFile:
-    """Return the error for a store that is damaged, or whole but on a disk that is full or fails.
+    """Return the error for a store that is damaged, or on a disk that is full or fails.
 
     `doing` is "read" or "written".
     """
@@ -456,7 +457,7 @@ def as_mapping(text: str) -> dict[str, object]:
     """Return a mapping that a store keeps as JSON."""
     mapping = json.loads(text)
     if not isinstance(mapping, dict):
-        raise ValueError("no mapping where one is expected")
+        raise ValueError("expected a mapping")
     return mapping
 
 
@@ -468,12 +469,12 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
         try:
             connection.execute("SELECT 1 FROM sqlite_master")
         except sqlite3.OperationalError:
-            # A store that was being written, in a folder where we may not write beside it.
+            # The store is being written, in a folder that is not writable.
             connection.close()
             connection = sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)
         return prepared(connection)
     connection = sqlite3.connect(f"{place}?mode=rw", uri=True, timeout=30, isolation_level=None)
-    # Readers are not held up while the coordinator writes, and no commit is lost by a power cut.
+    # The coordinator does not block readers, and a power failure loses no commit.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     return prepared(connection)
@@ -506,7 +507,7 @@ class Lock:
                     f"{path}: another process is writing this store; wait for it, stop it, or use "
                     "another file"
                 )
-            # The last holder may have removed the file after we opened it: then it locks nothing.
+            # The last holder may have removed the file after we opened it; then try again.
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(self._file), os.stat(self._path)):
                     return

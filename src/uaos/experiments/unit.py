@@ -29,7 +29,7 @@ class Unit(NamedTuple):
     method, problem : str
         Their names.
     repetition, seed, budget : int
-        Its number, its seed, and its evaluations at most.
+        Number of the repetition, seed, and largest number of evaluations.
     """
 
     method: str
@@ -151,7 +151,7 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
     try:
         recorder = Recorder(problem.optimum)
         packed = _optimize(configuration, problem, recorder, unit)
-    except Exception as error:  # whatever it is: the rest of the experiment goes on
+    except Exception as error:  # of any kind: the experiment continues
         where = f" ({line})" if (line := line_of(error)) else ""
         status, reason = "failed", f"{type(error).__name__}: {error}"[:900] + where[:100]
     measured = outcome(
@@ -165,7 +165,7 @@ def run_unit(unit: Unit, problem: Problem, configuration: Configuration) -> Fini
 def _optimize(
     configuration: Configuration, problem: Problem, recorder: Recorder, unit: Unit
 ) -> bytes:
-    # A copy: a custom operator may learn, and the next run in this process must not know.
+    # A copy: what a custom operator learns must not reach the next run in this process.
     chosen = copy.deepcopy(configuration)
     problem = problem.renewed()
     arguments = problem_arguments(problem, chosen)
@@ -206,7 +206,7 @@ class _Watch(Observer):
         self, optimizer: Optimizer, values: FloatArray, violations: FloatArray | None
     ) -> None:
         """Record the values of feasible points."""
-        if optimizer.restarts > self._seen:  # as it was asked
+        if optimizer.restarts > self._seen:  # it restarted in `ask`
             self._note_restart()
         self._seen = optimizer.restarts
         if violations is not None:
@@ -275,5 +275,5 @@ def outcome(unit: Unit, problem: Problem, **measured: Any) -> Outcome:
 
 
 def failed(unit: Unit, problem: Problem, reason: str) -> Finished:
-    """Return the result of a unit that returned nothing."""
+    """Return a failed outcome for a unit without a result."""
     return Finished(outcome(unit, problem, status="failed", reason=reason[:1000]), None)
