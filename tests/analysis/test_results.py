@@ -165,7 +165,7 @@ def test_each_problem_of_a_small_suite_is_looked_at(made: Callable[..., Outcome]
     for count, is_small in ((50, True), (51, False)):
         outcomes = [made(m, 1, i, dimension=2) for m in "AB" for i in range(1, count + 1)]
         (part,) = sections(results_of(outcomes, suite="own"))
-        assert part.looks_at_each_problem == is_small
+        assert part.tests_each_problem == is_small
         assert ("values" in [table.name for table in section_tables(part)]) == is_small
 
 

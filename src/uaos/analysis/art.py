@@ -21,7 +21,7 @@ class AverageRunningTime:
     Attributes
     ----------
     method, function, dimension, target
-        What took this long.
+        What was run, and to which target.
     art : float
         The aRT.
     successes, trials : int
@@ -109,8 +109,8 @@ def running_times(
 ) -> list[AverageRunningTime]:
     """Return aRT, successes and dispersion for each target.
 
-    The percentiles are COCO's: of simulated run lengths (the least multiple of the number of runs
-    that is at least 1000), a sample's i-th value standing at (i - 1/2) / size.
+    The percentiles are COCO's: of simulated run lengths (the smallest multiple of the number of
+    runs that is at least 1000), a sample's i-th value standing at (i - 1/2) / size.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from uaos.text import count
 
 @dataclass(frozen=True)
 class ComparedSection:
-    """One section: its tables, who did best, whether adapting pays, and notes."""
+    """One section: its tables, which method did best, whether adapting pays, and notes."""
 
     section: Section
     tables: tuple[Table, ...]
@@ -51,7 +51,7 @@ class Comparison:
         return [t for section in self.sections for t in section.tables] + list(self.published)
 
     def to_markdown(self) -> str:
-        """Render as Markdown, headings from the second level on."""
+        """Render as Markdown, with headings of the second level."""
         parts = []
         for part in self.sections:
             parts += [f"## {part.section.title}", "", f"**{part.headline}** {part.verdict}", ""]

@@ -1,4 +1,4 @@
-"""Does adapting pay? Every adaptive method against uniform choice; and who did best."""
+"""Findings in words: which method did best, and whether adapting pays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from uaos.optimizers.configuration import UNIFORM
 from uaos.text import count, join_names, two_digits
 
 _Configurations = Mapping[str, Mapping[str, object]]
-#: How much a set of methods differs from another, in the words of every table.
+#: The outcome of a test that is not significant, as all tables word it.
 SAME = "no significant difference"
 
 
@@ -25,7 +25,7 @@ class Verdict:
     tests : tuple of pairs of Pair
         Each adaptive method against uniform choice, over the problems and over the functions.
     note : str
-        What to keep in mind.
+        Caveats.
     """
 
     headline: str
@@ -40,7 +40,7 @@ def verdict(section: Section) -> Verdict:
     known) and is not uniform choice itself; a single strategy or another library's algorithm does
     not. It is compared with uniform choice in the same optimizer if the results have one (`mix`
     with `mix-uniform`, or what `uaos bench --control uniform` adds), otherwise with `uniform`.
-    "Better" means significantly so: Wilcoxon's test over the problems, corrected after Holm for all
+    "Better" means significantly so: Wilcoxon's test over the problems, Holm-corrected for all
     pairs of the comparison.
 
     Parameters
@@ -61,7 +61,7 @@ def verdict(section: Section) -> Verdict:
     """
     methods, configurations = section.methods, section.results.configurations
     if section.focus is not None and not is_adaptive(configurations.get(section.focus)):
-        return Verdict(f"Does adapting pay? Not asked: {section.focus} does not select.")
+        return Verdict(f"Does adapting pay? This does not apply: {section.focus} does not select.")
     uniform = [m for m in methods if m == UNIFORM or _is_uniform(configurations.get(m))]
     if not uniform:
         return Verdict(
@@ -78,7 +78,7 @@ def verdict(section: Section) -> Verdict:
     baseline = {m: _baseline(m, uniform, configurations) for m in adaptive}
     adaptive = [m for m in adaptive if baseline[m] in methods]
     if not adaptive:
-        return Verdict("Does adapting pay? Unknown: no method here has uniform choice beside it.")
+        return Verdict("Does adapting pay? Unknown: no adaptive method here has a control.")
     if section.focus is not None:
         return _focus_verdict(section, baseline[section.focus])
     tests = tuple(
@@ -116,7 +116,7 @@ def _focus_verdict(section: Section, baseline: str) -> Verdict:
 
 
 def headline(section: Section) -> str:
-    """Say in one or two sentences who did best, or how the method in focus did.
+    """Say in one or two sentences which method did best, or how the method in focus did.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def focus_sentences(section: Section) -> tuple[str, str]:
 
 
 def _by_how_much(test: FocusTest) -> str:
-    """Return better where, by how much, and since when, as a sentence."""
+    """Say on how many problems a method is better, by how much, and since when."""
     problems = count(len(test.duels), "problem")
     parts = [f"better on {test.better or 'none'} of {problems}, worse on {test.worse or 'none'}"]
     several = test.evaluations is not None and test.error is not None
@@ -283,7 +283,7 @@ def _same_optimizer(method: str, other: str, configurations: _Configurations) ->
     """Return whether both run in the same optimizer, as far as is known."""
     if method not in configurations or other not in configurations:
         return True
-    besides = ("name", "method", "note", "reference", "tuning")
-    ours, theirs = ({k: v for k, v in configurations[m].items() if k not in besides}
+    ignored = ("name", "method", "note", "reference", "tuning")
+    ours, theirs = ({k: v for k, v in configurations[m].items() if k not in ignored}
                     for m in (method, other))  # fmt: skip
     return ours == theirs

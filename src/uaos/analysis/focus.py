@@ -1,4 +1,4 @@
-"""One method against another: better where, by how much, since when."""
+"""One method against another: on which problems it is better, by how much, and since when."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ from uaos.analysis.scoring import ALPHA, ProblemKey, problem_outcomes
 from uaos.arrays import FloatArray
 from uaos.statistics import holm, stratified_rank_sum_test, wilcoxon_test
 
-#: From this number of runs on each problem on, the runs are tested, not the medians of problems.
-LEAST_RUNS = 3
+#: Smallest number of runs per problem for testing runs instead of the medians of problems.
+MIN_RUNS = 3
 # Resamples for an interval, and its level.
 _RESAMPLES, _LEVEL = 2000, 0.95
-# With fewer problems, resamples of them have no meaning.
-_LEAST_PROBLEMS = 3
+# With fewer problems, resampling them is meaningless.
+_MIN_PROBLEMS = 3
 
 #: The scores of a method's runs on each problem (:func:`uaos.analysis.scoring.run_scores`).
 ScoresOfMethod = Mapping[ProblemKey, Sequence[float]]
@@ -23,7 +23,7 @@ ScoresOfMethod = Mapping[ProblemKey, Sequence[float]]
 
 @dataclass(frozen=True)
 class Ratio:
-    """Geometric mean of ratios over some problems, with an interval that covers it with 95 %.
+    """Geometric mean of ratios over some problems, with a 95 % confidence interval.
 
     Below 1 the first method is better. `low` and `high` are NaN if there are too few runs.
     """
@@ -48,7 +48,7 @@ class Duel:
     problem : tuple
         Function, dimension and name.
     unit : {"evaluations", "error"}
-        What the ratio is of: evaluations if all runs of both solved the problem, otherwise errors.
+        Unit of the ratio: evaluations if all runs of both solved the problem, otherwise errors.
     ratio : Ratio
         The first method's divided by the second's.
     outcome : int or None
@@ -77,17 +77,17 @@ class FocusTest:
         Problem by problem.
     better, level, worse : int
         Problems on which the runs of the method are significantly better, not different, and worse;
-        where problems have too few runs for a test, problems on which its median is.
+        where problems have too few runs for a test, problems on which the median is.
     evaluations, error : Ratio or None
         By how much: the ratio of evaluations on the problems that all runs of both solved, and the
         ratio of final errors on the others; None without such problems.
     p, p_holm : float
-        Of the test over all problems, and corrected after Holm for the other methods.
+        Of the test over all problems, and Holm-corrected for the other methods.
     direction : float
         Of the test; negative if the method is better.
     since : float or None
-        Evaluations / D from which on the method has reached more targets than the other; None if it
-        has not at the end.
+        Evaluations / D after which the method has always reached more targets than the other; None
+        if it has not at the end.
     """
 
     method: str
@@ -118,7 +118,7 @@ class FocusTest:
 def has_repetitions(scores: Mapping[str, ScoresOfMethod]) -> bool:
     """Return whether runs are tested: every problem has several of each method."""
     sizes = [len(runs) for by_problem in scores.values() for runs in by_problem.values()]
-    return bool(sizes) and min(sizes) >= LEAST_RUNS
+    return bool(sizes) and min(sizes) >= MIN_RUNS
 
 
 def focus_tests(
@@ -127,9 +127,9 @@ def focus_tests(
     """Test a method against each of the others, on the problems that both were run on.
 
     If every problem has three runs or more of each method, the runs are compared within problems
-    by van Elteren's test: does one method give better values on these problems? Otherwise the
-    medians are compared over the problems by Wilcoxon's signed-rank test: would it on others like
-    them? Either way p is corrected after Holm for the other methods, not for all pairs.
+    by van Elteren's test: is one method better on these problems? Otherwise the medians are
+    compared over the problems by Wilcoxon's signed-rank test: would it be better on others like
+    them? Either way, p is Holm-corrected for the other methods, not for all pairs.
 
     Parameters
     ----------
@@ -196,15 +196,15 @@ def duels(first: ScoresOfMethod, second: ScoresOfMethod, longest: float) -> tupl
         The longest run, in evaluations / D.
     """
     outcomes = problem_outcomes(first, second)
-    made = []
+    comparisons = []
     for problem in (p for p in first if p in second):
         a, b = first[problem], second[problem]
         unit = "evaluations" if max(*a, *b) <= np.log10(longest) else "error"
         ratio = _mean_ratio([problem], first, second, longest, unit)
         assert ratio is not None
         difference = median(a) - median(b)
-        made.append(Duel(problem, unit, ratio, outcomes.get(problem), difference))
-    return tuple(made)
+        comparisons.append(Duel(problem, unit, ratio, outcomes.get(problem), difference))
+    return tuple(comparisons)
 
 
 def _mean_ratio(
@@ -216,10 +216,10 @@ def _mean_ratio(
         return None
     pairs = [[_logarithms(s[p], longest, unit) for s in (first, second)] for p in problems]
     differences = np.array([np.mean(a) - np.mean(b) for a, b in pairs])
-    if min(min(len(a), len(b)) for a, b in pairs) >= LEAST_RUNS:
+    if min(min(len(a), len(b)) for a, b in pairs) >= MIN_RUNS:
         rng = np.random.default_rng(1)
         resampled = np.mean([_resampled(a, rng) - _resampled(b, rng) for a, b in pairs], axis=0)
-    elif len(problems) >= _LEAST_PROBLEMS:
+    elif len(problems) >= _MIN_PROBLEMS:
         rng = np.random.default_rng(1)
         resampled = rng.choice(differences, (_RESAMPLES, len(problems))).mean(axis=1)
     else:

@@ -19,7 +19,7 @@ from uaos.problems import Published, reference, suite
 from uaos.table import BLOCK, METHOD, NUMBER, TEXT, Cell, Column, Row, Table
 from uaos.text import number
 
-#: Where the paper's runs were made.
+#: The dimension of the paper's runs.
 DIMENSION = 20
 #: Cells further apart than this factor are marked.
 FACTOR = 2.0
@@ -85,7 +85,7 @@ class PaperComparison:
 
     @property
     def within(self) -> int:
-        """Return how many of those of ours lie within the factor."""
+        """Return how many of those cells of ours lie within the factor."""
         return sum(np.isfinite(c.published) and not c.is_off for c in self.cells)
 
     @property
@@ -320,7 +320,7 @@ def _archive_art(section: Section, arts_of: _Arts) -> Table:
     return Table.of(
         "archive", f"Average running time (aRT) in evaluations beside COCO's archive, "
         f"{section.title}", columns, rows, records,
-        note="Bold: the least. ∞: never reached. –: not in the archive.",
+        note="Bold: the smallest. ∞: never reached. –: not in the archive.",
     )  # fmt: skip
 
 

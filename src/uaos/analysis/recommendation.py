@@ -1,4 +1,4 @@
-"""Which method to use on problems like these, for which budget."""
+"""Recommend a method for problems like these and a budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.table import METHOD, NUMBER, Cell, Table
 from uaos.text import join_names
 
-#: Budgets that are looked at, in evaluations per dimension.
+#: Budgets of the table, in evaluations per dimension.
 _BUDGETS = tuple(m * 10.0**e for e in range(0, 7) for m in (1, 3))
 
 
@@ -57,8 +57,8 @@ class Recommendation:
                 f"the stores do not have the configuration of {self.method}; name it in `method=`",
                 name="method", value=self.method,
             )  # fmt: skip
-        found = Configuration.from_dict(data)
-        return replace(found, note=f"Recommended for about {self.budget:g}·D evaluations.")
+        configuration = Configuration.from_dict(data)
+        return replace(configuration, note=f"Recommended for about {self.budget:g}·D evaluations.")
 
     def table(self) -> Table:
         """Tabulate the share of targets reached by each method at each budget, the best bold."""
@@ -91,7 +91,7 @@ def recommend(section: Section, budget: float | None = None) -> Recommendation:
     section : Section
         The runs.
     budget : float, optional
-        Evaluations per dimension; by default the longest run. It cannot be longer.
+        Evaluations per dimension, at most the longest run, which is the default.
 
     Returns
     -------
@@ -137,5 +137,5 @@ def _reason(section: Section, method: str, shares: FloatArray, budget: float) ->
 
 
 def _not_different(section: Section) -> Sequence[str]:
-    """Return the methods that the one in focus does not significantly beat."""
+    """Return the methods that the one in focus is not significantly better than."""
     return [test.other for test in section.focus_tests if test.outcome != "better"]

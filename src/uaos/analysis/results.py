@@ -23,7 +23,7 @@ from uaos.text import count, natural_key
 #: Method, function and dimension of runs that are pooled.
 Key = tuple[str, str, int]
 
-#: Returns the improvements of the runs in given rows of a table, None where they are lost.
+#: Returns the improvements of the runs in some rows of a table, None where they are lost.
 Traces = Callable[[IntArray], list[Trace | None]]
 
 
@@ -34,13 +34,13 @@ class Runs:
     Parameters
     ----------
     method, function, dimension, group
-        What was run on what; the group is that of the function.
+        The method, the function and its group.
     problems
         The name of each run's problem; problems of a function are its instances.
     evaluations, budgets
         How many evaluations each run made, and how many it was allowed.
     errors, best
-        How close each run came, and the best value it found.
+        The final error and the best value of each run.
     hits
         ``hits[i, j]`` is the evaluation, counted from 1, at which run i first reached
         ``TARGETS[j]``, or -1.
@@ -63,7 +63,7 @@ class Runs:
     best: FloatArray
     hits: NDArray[np.int32] | IntArray
     budgets: IntArray
-    #: What was computed from the runs, for those who ask again.
+    #: Cached results of computations on the runs.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -87,7 +87,7 @@ class Runs:
     def cut(self, budget: int) -> "Runs":
         """Return the same runs as if they had been stopped after `budget` evaluations.
 
-        Errors are those of the whole runs: how close a run was on its way is not known.
+        Errors are those of the whole runs, as earlier ones are not known.
         """
         hits = np.where(self.hits > budget, -1, self.hits)
         return replace(
@@ -125,7 +125,7 @@ class Results:
     runs
         The runs by method, function and dimension.
     failed
-        How many runs of each method failed; they are in no other number.
+        How many runs of each method failed; no other number includes them.
     configurations
         The configuration of each method, as stored.
     suite

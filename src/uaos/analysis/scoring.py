@@ -148,7 +148,7 @@ class Pair:
     difference : float
         The median of the score differences, in powers of ten.
     p, p_holm : float
-        Of Wilcoxon's test, and corrected after Holm for all pairs.
+        Of Wilcoxon's test, and Holm-corrected for all pairs.
     signed_ranks : float
         Their sum; its sign says which of the two a significant test found better.
     """
@@ -210,7 +210,7 @@ class Pairs(tuple[Pair, ...]):
 
 
 def pairwise(scores: Scores) -> Pairs:
-    """Test every pair of methods by Wilcoxon's signed-rank test, corrected after Holm.
+    """Test every pair of methods by Wilcoxon's signed-rank test, Holm-corrected.
 
     Two-sided; the ranks of equal scores are split evenly between the two sides, as
     :mod:`uaos.statistics` explains.
@@ -365,7 +365,7 @@ def problem_outcomes(
 ) -> dict[ProblemKey, int]:
     """Return for each problem whether the runs of `first` are better (-1), worse (1) or neither.
 
-    The test is the rank-sum test of the runs' scores, corrected after Holm over the problems.
+    The test is the rank-sum test of the runs' scores, Holm-corrected over the problems.
     Problems with too few runs for a significant difference are left out.
     """
     by_sizes: dict[tuple[int, int], list[ProblemKey]] = {}

@@ -210,8 +210,8 @@ class Section:
         return pairwise(self.scores.by_function())
 
     @cached_property
-    def looks_at_each_problem(self) -> bool:
-        """Return whether the few problems, each with several runs, are tested one by one."""
+    def tests_each_problem(self) -> bool:
+        """Return whether problems are tested one by one: there are few, with several runs each."""
         if self.reference is not None:  # very many problems, with one run each
             return False
         problems = {problem for runs in self.runs.values() for problem in runs.problems.tolist()}
@@ -223,7 +223,7 @@ class Section:
 
         Better and worse are significant; empty where no problem has enough runs.
         """
-        if not self.looks_at_each_problem:
+        if not self.tests_each_problem:
             return {}
         scores = self.run_scores
         tests = {(p.first, p.second): on_each_problem(scores[p.first], scores[p.second])
@@ -280,7 +280,7 @@ class Section:
         return next(r.dimension for (_, f), r in self.runs.items() if f == function)
 
     def function_title(self, function: str) -> str:
-        """Return a function's name, with what it is called where the suite says so."""
+        """Return a function's name and, if the suite has one, its title."""
         return f"{function} {titles(self.results.suite).get(function, '')}".rstrip()
 
     @cached_property
@@ -310,11 +310,11 @@ class Section:
         areas = [area(r, limit, restarts=restarts, seed=self.seed) for r in runs]
         return float(np.mean(areas)) if areas else np.nan
 
-    # What the reader has to know
+    # Caveats
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Return what to know before trusting the numbers."""
+        """Return caveats on the numbers."""
         notes = []
         if self.results.relative:
             notes.append(relative_note(self.results.relative))
@@ -331,7 +331,7 @@ class Section:
                     notes.append(f"{method} was run on {ran:,} of {count(total, 'problem')}.")
         problems, methods = len(self.scores.problems), len(self.methods)
         tests = methods * (methods - 1) // 2
-        # The least p, after Holm.
+        # The smallest possible p, Holm-corrected.
         if self.focus is None and problems and 2.0 ** (1 - problems) * tests > ALPHA:
             notes.append(
                 f"With {count(problems, 'problem')}, no difference among {methods} methods can be "
@@ -359,7 +359,7 @@ class Section:
 
 
 def relative_note(problems: tuple[str, ...]) -> str:
-    """Return what has to be said where optima are not known."""
+    """Return the note on problems whose optima are not known."""
     return (
         f"Unknown optima: {ranges(problems)}. There, errors count from the best value of all runs, "
         "in percent of its distance from a typical first value; no run counts as solved."

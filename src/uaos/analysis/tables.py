@@ -25,10 +25,10 @@ def section_tables(section: Section) -> list[Table]:
     tables = []
     if section.focus_tests:
         tables.append(focus_table(section))
-        if section.looks_at_each_problem:
+        if section.tests_each_problem:
             tables.append(focus_problem_table(section))
     tables += [overview_table(section), art_table(section)]
-    if section.looks_at_each_problem:
+    if section.tests_each_problem:
         tables.append(value_table(section))
     if len(section.methods) > 1 and section.scores.problems:
         if len(section.groups) > 1:
@@ -60,10 +60,10 @@ def focus_table(section: Section) -> Table:
         "Better, level, worse: problems with a significant difference of the runs; where there are "
         "too few runs for that, of medians. Evaluations ×: ratio of the evaluations on the "
         "problems on which all runs of both reached 1e-8; error ×: ratio of the final errors on "
-        "the others; geometric means, below 1 is better, with an interval that covers 95 % "
+        "the others; geometric means, below 1 is better, with a 95 % confidence interval "
         "(bootstrap). "
-        f"p: {focus_test_name(section)}, corrected after Holm for the other methods. Ahead since: "
-        "evaluations from which on it has reached more targets."
+        f"p: {focus_test_name(section)}, Holm-corrected for the other methods. Ahead since: "
+        "evaluations after which it has always reached more targets."
     )
     table = Table.from_records(
         "focus", f"{section.focus} against the others, {section.title}", columns, records, note
@@ -124,7 +124,7 @@ def focus_problem_table(section: Section) -> Table:
         records,
         note="Ratio of evaluations (ev.) if all runs of both reached 1e-8, otherwise of "
         "final errors; below 1 is better. Bold ✓: significantly better; ✗: significantly worse "
-        "(rank-sum test of the runs, corrected after Holm over the problems).",
+        "(rank-sum test of the runs, Holm-corrected over the problems).",
     )  # fmt: skip
 
 
@@ -245,27 +245,28 @@ def _art_cell(cell: AverageRunningTime, marks: tuple[tuple[str, int], ...], bold
 
 
 def _art_note(section: Section) -> str:
-    said = []
+    notes = []
     if any(len(runs) > 1 for runs in section.runs.values()):
-        said.append(
+        notes.append(
             "In brackets: half the distance from the 10th to the 90th percentile of run lengths "
             "with simulated restarts, in the same unit."
         )
-    said.append("∞: never reached.")
+    notes.append("∞: never reached.")
     if section.reference is not None:
         name = section.reference.name
-        said.append(
-            f"Rows of {name} are in evaluations. ev.: in evaluations, because "
-            f"{name} never reached the target. ↓: significantly faster than {name} (Wilcoxon’s "
+        notes.append(
+            f"{name}: {section.reference.about}; its rows are in evaluations. ev.: in evaluations, "
+            f"because {name} never reached the target. ↓: significantly faster than {name} (Wilcoxon’s "
             "test against its aRT, corrected for the number of functions, p < 0.05; ↓² for p < "
             "1e-2, …)."
         )
     if len(section.methods) > 1:
-        said.append(
-            "Bold: the least aRT. ★: its runs are significantly better than those of every other "
-            "method (rank-sum test, corrected for the number of functions; ★² for p < 1e-2, …)."
+        notes.append(
+            "Bold: the smallest aRT. ★: its runs are significantly better than those of every "
+            "other method (rank-sum test, corrected for the number of functions; ★² for p < 1e-2, "
+            "…)."
         )
-    return " ".join(filter(None, (*said, _relative(section))))
+    return " ".join(filter(None, (*notes, _relative(section))))
 
 
 def _record(cell: AverageRunningTime, section: Section) -> dict[str, object]:
@@ -365,13 +366,13 @@ def group_table(section: Section) -> Table:
     return Table.of(
         "groups", f"Best and second mean rank by group of functions, {section.title}", columns,
         rows, records,
-        note="p: best against second, Wilcoxon’s test over the problems of the group, corrected "
-        "after Holm for all pairs of methods.",
+        note="p: best against second, Wilcoxon’s test over the problems of the group, "
+        "Holm-corrected for all pairs of methods.",
     )  # fmt: skip
 
 
 def pair_table(section: Section) -> Table:
-    """Tabulate pairs of methods: wins, median difference, Wilcoxon's p before and after Holm."""
+    """Tabulate pairs of methods: wins, median difference, Wilcoxon's p, and Holm-corrected p."""
     records = [
         {"first": p.first, "second": p.second, "dimension": section.dimension or "",
          "wins": p.wins, "ties": p.ties, "losses": p.losses, "difference": p.difference,
@@ -396,7 +397,7 @@ def pair_table(section: Section) -> Table:
         )  # fmt: skip
         note = (
             " On problems: where the runs of the first are significantly better, not different, "
-            f"and worse (rank-sum test, corrected after Holm over the problems, α = {ALPHA:g})."
+            f"and worse (rank-sum test, Holm-corrected over the problems, α = {ALPHA:g})."
         )
     return Table.from_records(
         "pairs",
@@ -426,7 +427,7 @@ def rank_table(section: Section) -> Table:
         for method in ranking.order
     ]  # fmt: skip
     name = "Wilcoxon’s test" if section.focus is None else focus_test_name(section)
-    note = f"Against {where}: {name}, corrected after Holm, α = {ALPHA:g}."
+    note = f"Against {where}: {name}, Holm-corrected, α = {ALPHA:g}."
     if np.isfinite(ranking.p):
         note = (
             f"Friedman’s test: χ² = {ranking.statistic:.1f}, p = {p_value(ranking.p)} over "
@@ -468,7 +469,7 @@ def against_table(
     }  # fmt: skip
     effort_note = (
         "Effort: median over the problems of the ratio of evaluations, or of final errors where "
-        "unsolved; below 1 is better. p: Wilcoxon’s test, corrected after Holm; p (functions): "
+        "unsolved; below 1 is better. p: Wilcoxon’s test, Holm-corrected; p (functions): "
         "each function counts once."
     )
     note = f"{effort_note} {note}".strip()

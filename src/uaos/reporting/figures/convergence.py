@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uaos.analysis.focus import LEAST_RUNS
+from uaos.analysis.focus import MIN_RUNS
 from uaos.analysis.results import Runs
 from uaos.analysis.sectioning import Section
 from uaos.arrays import FloatArray
@@ -67,7 +67,7 @@ def data(section: Section, methods: Sequence[str] | None = None, bands: bool = T
     }
     drawn = {f: lines for f, lines in curves.items() if lines}
     titles = tuple(section.function_title(f) for f in drawn)
-    several = all(len(section.runs[m, f]) >= LEAST_RUNS for f in drawn for m in drawn[f])
+    several = all(len(section.runs[m, f]) >= MIN_RUNS for f in drawn for m in drawn[f])
     return Convergence(
         drawn, titles, section.methods, shown, section.title, bands and several, section.focus
     )

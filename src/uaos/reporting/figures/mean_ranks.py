@@ -58,7 +58,7 @@ def draw(ranks: Ranks, style: Style) -> Drawing:
     """Draw mean ranks, the best at the left.
 
     A bar joins methods that do not differ significantly from one another by Wilcoxon's test over
-    the problems, corrected after Holm; its dots are the methods that belong to it. The form is that
+    the problems, Holm-corrected; its dots are the methods that belong to it. The form is that
     of Demšar, J. (2006), "Statistical comparisons of classifiers over multiple data sets", Journal
     of Machine Learning Research 7.
     """
@@ -131,7 +131,7 @@ FIGURE = Figure(
     "ranks", "mean ranks, with bars over methods that do not differ significantly", SECTION, data,
     draw, options=("dim", "methods", "order"), in_report="overview",
     caption="Mean ranks over the problems; 1 is best. On a problem, the earlier hit of the final "
-    "target 10⁻⁸ is better, otherwise the smaller error. A bar joins methods, its dots, that do "
-    "not differ significantly: from each other by Wilcoxon’s test over the problems, corrected "
-    "after Holm; in a report about one method, from that one by the test of the first table.",
+    "target 10⁻⁸ is better, otherwise the smaller error. A bar with dots joins methods that do "
+    "not differ significantly: from each other by Wilcoxon’s test over the problems, "
+    "Holm-corrected; in a report about one method, from that one by the test of the first table.",
 )  # fmt: skip

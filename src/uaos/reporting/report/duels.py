@@ -15,8 +15,8 @@ _NOTE = (
     "What the median run reached: evaluations (ev.) to the final target 1e-8, otherwise the "
     "final error (in percent where the optimum is unknown). The ratio of the first to the second "
     "is of evaluations if all runs of both reached the target, otherwise of errors, as geometric "
-    "means, with an interval that covers 95 %; below 1 the first is better. Better and worse are "
-    "significant (rank-sum test of the runs, corrected after Holm over the problems)."
+    "means, with a 95 % confidence interval; below 1 the first is better. Better and worse are "
+    "significant (rank-sum test of the runs, Holm-corrected over the problems)."
 )
 
 
