@@ -139,7 +139,7 @@ def test_recipes_show_equations_values_and_references(report: Path) -> None:
 def test_a_recipe_of_unknown_parts_is_shown_as_stored() -> None:
     stored = {"version": 1, "name": "mine", "method": {"reward": {"name": "my_reward"}}, "de": {}}
     said = words(method_recipe("mine", stored, Colors(["mine"])))
-    assert "parts that are not known here (unknown reward 'my_reward'" in said
+    assert "components that are not registered here (unknown reward 'my_reward'" in said
     assert 'reward = {name = "my_reward"}' in said
 
 

@@ -256,9 +256,9 @@ def _art_note(section: Section) -> str:
         name = section.reference.name
         notes.append(
             f"{name}: {section.reference.about}; its rows are in evaluations. ev.: in evaluations, "
-            f"because {name} never reached the target. ↓: significantly faster than {name} (Wilcoxon’s "
-            "test against its aRT, corrected for the number of functions, p < 0.05; ↓² for p < "
-            "1e-2, …)."
+            f"because {name} never reached the target. ↓: significantly faster than {name} "
+            "(Wilcoxon’s test against its aRT, corrected for the number of functions, p < 0.05; "
+            "↓² for p < 1e-2, …)."
         )
     if len(section.methods) > 1:
         notes.append(

@@ -1,4 +1,4 @@
-"""What a report is made from: stores of benchmarks and of tunings, and single runs of them."""
+"""Sources of a report: stores of benchmarks and of tunings, and single runs of them."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -170,9 +170,9 @@ class Course:
     def change(self) -> float:
         """Return how much operator use changes, from 0 to 1.
 
-        The run is cut into six parts with equally many rows; the result is the mean over every two
-        parts of the total variation distance of their shares, less what chance alone would make of
-        it if the shares were equal; at least 0.
+        The run is cut into six parts with equally many rows. The result is the mean total variation
+        distance between the shares of two parts, minus what chance alone would give if the shares
+        were equal; at least 0.
         """
         rows = np.array_split(self.history.counts, min(_PARTS, len(self.history)))
         parts = np.array([p.sum(axis=0) for p in rows if p.sum()], dtype=np.float64)
@@ -196,7 +196,7 @@ def alternate(courses: Iterable[Course], order: Sequence[str]) -> list[Course]:
 
 
 class RunFilter(TypedDict, total=False):
-    """What a run is on, as far as it is chosen."""
+    """The chosen properties of a run."""
 
     dim: int
     function: str
@@ -205,7 +205,7 @@ class RunFilter(TypedDict, total=False):
     repetition: int
 
 
-#: A method, and what its run is on: a problem, or a function and an instance.
+#: A method, and its run: a problem, or a function and an instance.
 ChosenRun = tuple[str, RunFilter]
 
 #: A run as users choose it: a string, or method and problem, or method, function and instance.
@@ -250,7 +250,7 @@ def numbered(function: str) -> str:
 
 
 class _Row(NamedTuple):
-    """A finished run: what it is on, its experiment, and its row in the experiment's table."""
+    """A finished run: its properties, its experiment, and its row in the experiment's table."""
 
     on: RunFilter
     experiment: Experiment
@@ -260,7 +260,7 @@ class _Row(NamedTuple):
 def courses_of(experiments: Sequence[Experiment], method: str, wanted: RunFilter) -> list[Course]:
     """Return the runs of a method that have a history.
 
-    The error names the first part of `wanted` that no run matches, and the values there are.
+    The error names the first part of `wanted` that no run matches, and the values to choose from.
     """
     methods = dict.fromkeys(m for e in experiments for m in e.table.methods)
     if method not in methods:
@@ -280,8 +280,8 @@ def courses_of(experiments: Sequence[Experiment], method: str, wanted: RunFilter
             described += f", {key} {value}"
     courses = [c for row in rows if (c := row.experiment.course(row.row)) is not None]
     if not courses:
-        kept_none = f"none of the {described} kept its history"
-        raise Missing(kept_none if rows else f"there are no {described}")
+        no_history = f"none of the {described} has a history"
+        raise Missing(no_history if rows else f"there are no {described}")
     return courses
 
 
@@ -329,8 +329,8 @@ def _medians(table: RunTable, method: int) -> Iterable[tuple[tuple[str, int], in
         np.array([kinds.index(kind) for kind in kinds])[table.problem[rows]] if len(rows) else rows
     )
     for kind in dict.fromkeys(kind_of_row.tolist()):
-        at = rows[kind_of_row == kind]
-        solved = at[table.hits[at, -1] > 0]
-        by = table.evaluations[solved] if len(solved) else table.best[at]
-        chosen = solved if len(solved) else at
-        yield kinds[kind], int(chosen[np.argsort(by, kind="stable")][(len(chosen) - 1) // 2])
+        all_rows = rows[kind_of_row == kind]
+        solved = all_rows[table.hits[all_rows, -1] > 0]
+        chosen = solved if len(solved) else all_rows
+        keys = table.evaluations[solved] if len(solved) else table.best[all_rows]
+        yield kinds[kind], int(chosen[np.argsort(keys, kind="stable")][(len(chosen) - 1) // 2])

@@ -33,7 +33,7 @@ FONTS = {
 }
 _MATHEMATICS = {"sans": "dejavusans", "serif": "stix"}
 
-_LOOK = str(files("uaos") / "data" / "figures.mplstyle")
+_STYLE_SHEET = str(files("uaos") / "data" / "figures.mplstyle")
 
 #: Sizes in points: of axis labels and method names, of numbers at ticks, of small multiples.
 TEXT, TICK, SMALL = 8.0, 7.5, 6.5
@@ -67,7 +67,7 @@ _DASHES: tuple[Dash, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1)))
 
 @dataclass(frozen=True)
 class LineStyle:
-    """How a method is drawn in every figure: a color, and a marker for print without color.
+    """Style of a method in every figure: a color, and a marker for print without color.
 
     The hatch is that of areas, whose marker is a square.
     """
@@ -156,7 +156,7 @@ class Style:
         settings = {
             "font.family": FONTS[self.font], "mathtext.fontset": _MATHEMATICS[self.font],
         }  # fmt: skip
-        with matplotlib.rc_context(settings, fname=_LOOK):
+        with matplotlib.rc_context(settings, fname=_STYLE_SHEET):
             figure = Figure(figsize=(width, height), dpi=100)
             show_in_notebooks(figure)
             yield figure

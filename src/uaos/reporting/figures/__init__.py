@@ -2,7 +2,7 @@
 
 A figure is a :class:`Figure` in a module's variable: its name, help, options, a function that
 returns what is drawn as plain data, and a function that draws it. `uaos plot` and the report find
-figures here; those of other packages join by :func:`register_figure`.
+figures here; :func:`register_figure` adds those of other packages.
 
     from uaos.analysis import Results, section
     from uaos.reporting.figures import draw, save
@@ -115,7 +115,7 @@ def register_figure(figure: Figure) -> Figure:
     'names'
     """
     if figure.name in figures():
-        raise NameClash(f"there is a figure called {shortened(figure.name)}; choose another name")
+        raise NameClash(f"the figure {shortened(figure.name)} exists already; choose another name")
     _REGISTERED[figure.name] = figure
     return figure
 
@@ -134,7 +134,7 @@ def figures() -> dict[str, Figure]:
     >>> list(figures())[:3]
     ['ecdf-overall', 'ecdf-groups', 'ecdf-functions']
     """
-    return _own() | _REGISTERED
+    return _built_in() | _REGISTERED
 
 
 def figure(name: str) -> Figure:
@@ -146,7 +146,7 @@ def figure(name: str) -> Figure:
 
 
 @cache
-def _own() -> dict[str, Figure]:
+def _built_in() -> dict[str, Figure]:
     modules = [import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
     declared = {value.name: value for module in modules for value in vars(module).values()
              if isinstance(value, Figure)}  # fmt: skip
@@ -188,7 +188,7 @@ def draw(name: str, source: object, *, style: Style = DEFAULT, **options: object
 def save(drawing: Drawing, path: str | os.PathLike[str]) -> Path:
     """Write a figure as PNG (300 dpi), SVG (text stays text) or PDF (TrueType), by the suffix.
 
-    The file appears whole or not at all and holds no date: equal figures are equal files.
+    The file is written atomically and has no date, so that equal figures are equal files.
 
     Parameters
     ----------

@@ -16,11 +16,9 @@ from uaos.reporting.figures import SECTION, Figure
 from uaos.reporting.figures.profiles import X_LABEL, chosen_methods, focus_width
 from uaos.reporting.style import Axes, Drawing, Style
 
-# Points of a curve in a decade: more cannot be distinguished in print.
+# Points of a curve per decade: more cannot be distinguished in print.
 _POINTS = 60
-
-
-# Points of a curve in a decade in the report.
+# Points of a curve per decade in the report.
 _REPORT_POINTS = 12
 
 
@@ -79,7 +77,7 @@ def course_of(runs: Runs) -> ConvergenceCurve:
     times = np.geomspace(1, end, int(_POINTS * np.log10(max(end, 10))) + 1)
     reached = [np.searchsorted(hits[hits > 0], times, "right") for hits in runs.hits]
     levels = np.append(np.inf, np.log10(TARGETS))[np.array(reached)]
-    # A run that has reached no target has an infinite error, between which there is no middle.
+    # Errors of runs that reached no target are infinite: do not interpolate between them.
     quartiles = np.quantile(levels, [0.5, 0.25, 0.75], axis=0, method="lower")
     quartiles[0] = np.median(levels, axis=0)
     known = 10 ** np.where(np.isinf(quartiles), np.nan, quartiles)

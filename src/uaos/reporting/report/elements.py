@@ -1,4 +1,4 @@
-"""What the sections of a report share: places for figures, colors of methods, tables."""
+"""Elements that the sections of a report share: places for figures, colors, tables."""
 
 import base64
 import io
@@ -23,7 +23,7 @@ def code(text: str) -> Markup:
 
 
 def image(drawing: Drawing, alternative: str) -> Markup:
-    """Return a figure as an image that needs no other file."""
+    """Return a figure as an embedded image."""
     from PIL import Image  # comes with matplotlib
 
     drawn = io.BytesIO()
@@ -56,7 +56,7 @@ def plot_place(
 
 # Colors
 
-# What matplotlib's markers and dashes are called in Plotly.
+# Plotly's names of matplotlib's markers and dashes.
 _SYMBOLS = {
     "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down",
     "P": "cross", "X": "x",
@@ -115,7 +115,7 @@ class Colors:
             for kinds in ({"m": methods, "o": PALETTE, "l": OPERATOR_LINES},
                           {"m": dark, "o": PALETTE, "l": PALETTE})
         )  # fmt: skip
-        # Paper is white whatever the screen was.
+        # Always print in light colors.
         return (
             f":root {{ {bright} }}\n"
             f"@media screen {{ :root[data-theme=dark] {{ {dim} }} }}\n"
@@ -130,7 +130,7 @@ def shown(table: Table, colors: Colors, *, titled: bool = True) -> Markup:
 
 
 def other_figures(place: str, section: Section, colors: Colors) -> Markup:
-    """Return images of the figures that belong to a part of the report and only have these."""
+    """Return the figures of a part of the report that are images only."""
     style, parts = Style("page", order=colors.order), []
     for kind in figures().values():
         if kind.in_report == place and kind.interactive is None:

@@ -26,7 +26,7 @@ def method_recipe(
     try:
         entry = Configuration.from_dict(stored)
     except UaosError as error:
-        text = f"Made of parts that are not known here ({error}). As stored:"
+        text = f"It has components that are not registered here ({error}). As stored:"
         body = joined([tag("p", text), _file(toml_text(stored))])
         return _folded(name, "", body, colors, opened)
     parts = [tag("p", text) for text in (entry.note, entry.reference) if text]
@@ -49,7 +49,7 @@ def citations(configurations: Iterable[Mapping[str, object]]) -> Markup:
     for stored in configurations:
         try:
             references += cited([Configuration.from_dict(stored)])
-        except UaosError:  # made of parts that are not known here
+        except UaosError:  # with components that are not registered here
             references.append(str(stored.get("reference", "")))
     summary = tag("summary", "What to cite (BibTeX)")
     return tag("details", summary, code(bibtex(references)), class_="file screen")
@@ -68,7 +68,7 @@ def _folded(name: str, summary: str, body: Markup, colors: Colors, opened: bool)
 
 
 def _summary(entry: Configuration) -> str:
-    """Return the components in one line, and who proposed them."""
+    """Return the components in one line, and the reference."""
     if entry.method is None:
         summary = "single operator" if entry.settings.operator_texts() else entry.optimizer
     else:

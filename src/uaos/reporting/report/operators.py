@@ -13,7 +13,7 @@ from uaos.reporting.style import DEFAULT
 from uaos.table import METHOD, NUMBER, TEXT, Column, Table
 from uaos.text import count
 
-# Runs that are printed, and those that have buttons: of one method, of all.
+# Number of runs that are printed, and of those with buttons: per method, and in total.
 _PRINTED, _EACH, _ALL = 2, 3, 8
 # Operator use that changes less than this counts as constant.
 _CONSTANT = 0.005
@@ -88,8 +88,8 @@ def use_table(courses: Sequence[Course]) -> Table:
         "operators", "How unevenly operators are used, and how much that changes", columns,
         records,
         note="Means over the runs. From uniform use: total variation distance of a run’s shares "
-        "from equal shares. Change: that of the sixths of a run from each other, less what chance "
-        "makes of it. 0: none, 1: complete.",
+        "from equal shares. Change: mean distance between the sixths of a run, minus what chance "
+        "alone would give. 0: none, 1: complete.",
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def changing_runs(courses: Sequence[Course]) -> list[Course]:
 def _introduction(courses: Sequence[Course], chosen: bool, omitted: int) -> str:
     runs = count(len(courses), "run")
     if chosen:
-        return f"{runs}, as chosen."
+        return f"{runs}, chosen with --runs."
     methods = len({c.method for c in courses})
     more = f" {count(omitted, 'run')} omitted to limit the file size." if omitted else ""
     return (

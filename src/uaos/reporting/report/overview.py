@@ -1,4 +1,4 @@
-"""The first screen: what this is about, who did best, whether adapting and tuning pay."""
+"""The first screen: the topic, which method did best, whether adapting and tuning pay."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,17 +59,17 @@ def overview_section(
         parts.append(shown(tables["adapting"], colors, titled=False))
     for winner in winners if section.focus is None else ():
         parts += [tag("h3", "Did tuning pay?"), shown(tuned_table(section, winner), colors)]
-    # The second is not printed: of many methods it would take pages.
-    for name, title, look in (("values", "Each problem", None),
+    # The second is not printed: with many methods it would fill pages.
+    for name, title, css_class in (("values", "Each problem", None),
                               ("pairs", "All pairs of methods", "screen")):  # fmt: skip
         if name in tables:
             summary = tag("summary", title)
-            parts.append(tag("details", summary, shown(tables[name], colors), class_=look))
+            parts.append(tag("details", summary, shown(tables[name], colors), class_=css_class))
     return joined(parts)
 
 
 def tuned_table(section: Section, winner: str) -> Table:
-    """Return what a tuning found against every other method, on problems it had not seen."""
+    """Tabulate the result of a tuning against every other method, on problems unseen in it."""
     tests = [
         (section.pairs.pair(winner, other), section.function_pairs.pair(winner, other))
         for other in section.methods
@@ -82,7 +82,7 @@ def tuned_table(section: Section, winner: str) -> Table:
 def first_figures(section: Section, courses: Sequence[Course], colors: Colors) -> Markup:
     """Return the profile over all functions beside the first of the runs; on screens only.
 
-    Both come again further down in full.
+    Both are shown in full further down.
     """
     parts = []
     if section.shared and len(section.methods) > 1:
@@ -122,23 +122,23 @@ def _brief(kind: str, title: str, link: str, caption: str, keys: Iterable[object
 
 def data_summary(sources: Sources, sections: Sequence[Section]) -> str:
     """Return how much was run."""
-    said = []
+    sentences = []
     for section in sections:
         runs = list(section.runs.values())
         problems = {str(p) for r in runs for p in r.problems}
-        said.append(
+        sentences.append(
             f"{count(sum(map(len, runs)), 'run')} of {count(len(section.methods), 'method')} on "
             f"{count(len(problems), 'problem')} ({count(len(section.functions), 'function')}, "
             f"{section.dimensions}), each of at most {section.budget_text()} evaluations: "
             f"{large(sum(float(r.evaluations.sum()) for r in runs))} evaluations in total."
         )
-    if said and sources.results.seconds >= 1:
-        said.append(f"They took {duration(sources.results.seconds)} of processor time.")
-    return typeset(" ".join(said))
+    if sentences and sources.results.seconds >= 1:
+        sentences.append(f"They took {duration(sources.results.seconds)} of processor time.")
+    return typeset(" ".join(sentences))
 
 
 def notes(sources: Sources, sections: Sequence[Section]) -> list[str]:
-    """Return what has to be known before the numbers are trusted."""
+    """Return caveats on the numbers."""
     lines = [line for e in sources.experiments for line in _unfinished(e)]
     for section in sections:
         where = f"{section.dimensions}: " if len(sections) > 1 else ""

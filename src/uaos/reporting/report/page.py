@@ -48,7 +48,7 @@ from uaos.table import Table
 if TYPE_CHECKING:  # loaded when there is a tuning
     from uaos.reporting.report.tuning import TuningView
 
-#: Characters of histories in a report at most.
+#: Largest number of characters of histories in a report.
 MAX_HISTORY_SIZE = 1_500_000
 
 _FOLDER = files("uaos") / "data" / "report"
@@ -82,7 +82,7 @@ class ReportPage:
     focus
         The method that the report is about.
     progress
-        Called with what is being done.
+        Called with the name of each step.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ReportPage:
         self._tables: list[Table] = [version_table(sources)]
 
     def to_html(self, title: str | None = None) -> str:
-        """Return the page; its heading is what was compared on what if there is no title."""
+        """Return the page; without a title, its heading names the methods and the problems."""
         chapters = self._chapters()
         self._progress("writing")
         sections = [part.section for part in self._parts]

@@ -19,7 +19,7 @@ def reproduce_section(sources: Sources, runs: Sequence[Course]) -> Markup:
     stores = _stores(sources)
     commands = list(dict.fromkeys(line for store in stores for line in store.commands))
     if commands:
-        note = "File names are relative to the folder in which the commands were given."
+        note = "File names are relative to the folder in which the commands were run."
         if any(".toml" in line for line in commands):
             note += " Configuration files (.toml) are under “Methods”."
         parts += [tag("h3", "The runs"), code("\n".join(commands)), tag("p", note, class_="note")]
@@ -92,10 +92,10 @@ def version_table(sources: Sources) -> Table:
             sessions[entry.name, str(entry.tuning.setup["seed"]), started] = versions
     packages = list(dict.fromkeys(name for versions in sessions.values() for name in versions))
     records = [
-        {"store": name, "seed": seed, "begun": started[:16].replace("T", " ")}
+        {"store": name, "seed": seed, "started": started[:16].replace("T", " ")}
         | {package: versions.get(package, "") for package in packages}
         for (name, seed, started), versions in sessions.items()
     ]
-    columns = dict.fromkeys(("store", "seed", "begun", *packages), TEXT)
+    columns = dict.fromkeys(("store", "seed", "started", *packages), TEXT)
     rows = [[str(record[c] or "–") for c in columns] for record in records]
     return Table.of("versions", "Seeds and versions of each session", columns, rows, records)

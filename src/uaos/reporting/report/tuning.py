@@ -1,4 +1,4 @@
-"""A tuning: who won, who survived, what mattered, and the values drawn over the races."""
+"""A tuning: winner, survivors, importance of parameters, and the values drawn."""
 
 from collections.abc import Mapping
 from dataclasses import replace
