@@ -99,7 +99,7 @@ def adaptive(
     for slot, candidates in (("mate", mate), ("mutate", mutate)):
         if candidates is None and not hasattr(toolbox, slot):
             continue
-        operators = [getattr(toolbox, slot)] if candidates is None else _listed(candidates, slot)
+        operators = [getattr(toolbox, slot)] if candidates is None else _as_list(candidates, slot)
         slots[slot] = [_operator(toolbox, o, slot) for o in operators]
         names[slot] = [_name(o) for o in operators]
     variation = AdaptiveVariation(slots, Credit(names, method, fitness_of, budget))
@@ -235,7 +235,7 @@ def fitness_of(individual: Individual) -> float | None:
 _PARENTS = {"mate": 2, "mutate": 1}
 
 
-def _listed(operators: Sequence[OperatorLike], slot: str) -> list[OperatorLike]:
+def _as_list(operators: Sequence[OperatorLike], slot: str) -> list[OperatorLike]:
     """Return the operators of a slot as a list; raise if it is a single one."""
     if isinstance(operators, str) or not isinstance(operators, Iterable):
         shown = (

@@ -130,7 +130,10 @@ def adaptive(
         adaptive_mating = _adaptive_mating(algorithm, operators, method, segment, budget)
     else:
         kind = type(algorithm).__name__
-        message = f"{kind} has neither pymoo's Mating (as GA has) nor its Variant (as DE has)"
+        message = (
+            f"algorithm is a {kind}, without pymoo's Mating (as in GA) or Variant (as in DE); pass "
+            "one that has either, such as NSGA2 or DE"
+        )
         raise InvalidParameter(message, name="algorithm", value=kind)
     algorithm.mating = adaptive_mating  # type: ignore[attr-defined]
     return algorithm

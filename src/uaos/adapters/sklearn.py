@@ -38,14 +38,14 @@ class SearchCV(RandomizedSearchCV):
     Parameters
     ----------
     estimator : estimator object
-        What is tuned.
+        The estimator to tune.
     space : mapping or Space
         Names of parameters and their variables: :class:`uaos.Real`, :class:`uaos.Integer`,
         :class:`uaos.Categorical`, or fixed values.
     n_iter : int
-        Candidates that are tried.
+        Number of candidates to try.
     method : str, Method or Configuration, optional
-        What searches; by default the portfolio of :func:`uaos.minimize`.
+        The search method; by default the portfolio of :func:`uaos.minimize`.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in scikit-learn. `n_jobs` fits the folds of a candidate in parallel. With several scores,
         `refit` names the one that is maximized.
@@ -121,7 +121,7 @@ class SearchCV(RandomizedSearchCV):
             except ValueError as error:
                 if not _ALL_FAILED.search(str(error)):
                     raise
-                failure = error  # in scikit-learn the end of a search, here of some candidates
+                failure = error  # would end scikit-learn's search; here only these candidates fail
                 self.optimizer_.tell(np.full(len(points), np.nan))
             else:
                 self.optimizer_.tell(-self._scores(results)[-len(points) :])
@@ -131,7 +131,7 @@ class SearchCV(RandomizedSearchCV):
             warnings.warn(f"some candidates are missing: {failure}", FitFailedWarning, stacklevel=3)
 
     def _scores(self, results: Mapping[str, Sequence[float]]) -> FloatArray:
-        """Return the scores so far that are maximized."""
+        """Return the scores so far, of the measure to maximize."""
         score = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
         if score not in results:
             raise InvalidParameter(

@@ -112,7 +112,7 @@ def compare_methods(
     """
     for name, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            message = f"{name} must be an integer of at least {least}, not {value!r}"
+            message = f"{name} is {value!r}; expected an integer of at least {least}"
             raise InvalidParameter(message, name=name, value=value)
     check_pool(None, jobs)
     processes = (os.cpu_count() or 1) if jobs is None else jobs
@@ -142,13 +142,15 @@ def _methods_by_name(
     """Return the methods by name, each checked for this number of operators."""
     if not isinstance(scenario, Scenario):
         message = (
-            f"scenario must be a Scenario, such as uaos.scenarios.UniformScenario(), not "
-            f"{scenario!r}"
+            f"scenario is {scenario!r}; expected a Scenario, such as "
+            "uaos.scenarios.UniformScenario()"
         )
         raise InvalidParameter(message, name="scenario", value=scenario)
     by_name = dict(methods) if isinstance(methods, Mapping) else _find_methods(methods, scenario)
     if not by_name:
-        raise InvalidParameter("pass at least one method", name="methods", value=[])
+        raise InvalidParameter(
+            "methods is empty; pass at least one method", name="methods", value=[]
+        )
     for name, method in by_name.items():
         if not isinstance(method, Method):
             message = f"method {name!r} must be a uaos.Method, not {method!r}"

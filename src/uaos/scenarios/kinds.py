@@ -174,8 +174,8 @@ class NoisyScenario(UniformScenario):
     """Add normal noise to the rewards of the uniform scenario, with a deviation of K/2.
 
     With five operators the noise of a single reward is more than twice the difference between
-    neighboring ranks, and rewards below 0 look like failures. It is that of an improvement over a
-    parent where both values are noisy.
+    neighboring ranks, and rewards below 0 look like failures. Such noise
+    arises when an improvement is the difference of two noisy values.
 
     Examples
     --------
@@ -196,8 +196,8 @@ class NoisyScenario(UniformScenario):
 class CauchyScenario(UniformScenario):
     """Add Cauchy noise to one in five rewards of the uniform scenario.
 
-    Its scale is 1, and single values are off by hundreds: a sum or a maximum of rewards is decided
-    by them.
+    Its scale is 1, and single values are off by hundreds, so that they dominate a sum or a maximum
+    of rewards.
 
     Examples
     --------
