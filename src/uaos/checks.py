@@ -87,10 +87,10 @@ def real_target(target: object) -> float | None:
     )
 
 
-# Larger integers are no seeds.
+# Largest size of a seed.
 _SEED_BITS = 4096
 
-#: The most characters of the name of a problem, a method or a variable.
+#: Largest number of characters in the name of a problem, a method or a variable.
 LONGEST_NAME = 250
 
 
@@ -115,7 +115,7 @@ def is_printable_name(value: object) -> bool:
 
 
 def fits(value: object, kind: object) -> bool:
-    """Return whether plain data, as JSON has it, is of an annotated type.
+    """Return whether plain data, as read from JSON, has an annotated type.
 
     `kind` may be a class, a union, a list, a mapping of strings, or a TypedDict.
     """
@@ -210,12 +210,12 @@ def seeded_generator(seed: object) -> tuple[int | None, np.random.Generator]:
         # Drawn here, so that the result can name the seed that repeats the run.
         seed = int(np.random.SeedSequence().generate_state(1)[0])
     number = integer_seed(seed)
-    # NumPy's fastest: drawing numbers is a good part of the cost of a generation.
+    # NumPy's fastest generator: drawing numbers is a large part of the cost of a generation.
     return number, np.random.Generator(np.random.SFC64(number))
 
 
 def integer_seed(seed: object) -> int:
-    """Return a seed as an integer; a result must be able to show it, and a file to hold it."""
+    """Return a seed as an integer, of a size that results can show and files can store."""
     if isinstance(seed, numbers.Integral) and not isinstance(seed, bool):
         number = int(seed)
         if 0 <= number < 2**_SEED_BITS:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-# The most names that a message lists.
+# Largest number of names in a message.
 _MAX_LISTED = 40
-#: The most characters of a value that a message repeats.
+#: Largest number of characters of a value in a message.
 LONGEST = 250
 
 
@@ -61,9 +61,9 @@ class UnknownName(UaosError, LookupError, ValueError):
     Parameters
     ----------
     kind : str
-        What the name is of, such as "method".
+        What the name refers to, such as "method".
     name : object
-        What was given.
+        The name that does not exist.
     known : iterable of str
         The names that exist.
     hint : str
@@ -81,8 +81,8 @@ class UnknownName(UaosError, LookupError, ValueError):
         self.known = tuple(known)
         folded = {k.casefold(): k for k in self.known}
         # The time to look for similar names grows with the square of their length.
-        given = name[:LONGEST].casefold() if isinstance(name, str) else ""
-        near = get_close_matches(given, folded, n=3, cutoff=0.55)
+        folded_name = name[:LONGEST].casefold() if isinstance(name, str) else ""
+        near = get_close_matches(folded_name, folded, n=3, cutoff=0.55)
         self.near = tuple(folded[match] for match in near)
         if self.near:
             advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
@@ -108,7 +108,7 @@ class NameClash(UaosError, ValueError):
 class InvalidFeedback(UaosError, ValueError, RuntimeError):
     """Feedback to a selector or optimizer is invalid; its state has not changed.
 
-    A RuntimeError as well, which SciPy raises if a function returns something else than a number.
+    It is also a RuntimeError, as SciPy raises if a function returns anything but a number.
     """
 
 
@@ -120,7 +120,7 @@ def shortened(value: object, longest: int = LONGEST) -> str:
     """Return the representation of a value for a message: in one line, cut if it is very long."""
     try:
         text = " ".join(repr(value).splitlines())
-    except Exception:  # of an integer of thousands of digits, or by code of the user
+    except Exception:  # an integer with thousands of digits, or an error in the user's code
         return f"<{type(value).__name__} that cannot be shown>"
     return text if len(text) <= longest else f"{text[:longest]}…"
 

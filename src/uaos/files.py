@@ -16,7 +16,7 @@ from uaos.text import join_names
 
 
 def as_path(path: object, name: str = "path") -> Path:
-    """Return a path that was passed as the argument `name`; refuse what no file can be called."""
+    """Return a path that was passed as the argument `name`; refuse invalid file names."""
     try:
         place = Path(path)  # type: ignore[arg-type]
         os.stat(place)
@@ -39,8 +39,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`, and move the file written there to `path` at the end.
 
     After an error the former file is unchanged and the temporary one is removed. The file is
-    flushed to disk before it is moved: a power cut leaves the old file or the new one. Links are
-    followed; devices and pipes are written to directly.
+    flushed to disk before it is moved: a power failure leaves the old file or the new one. Links
+    are followed; devices and pipes are written to directly.
     """
     target = as_path(path).resolve()
     special = os.path.exists(target) and not target.is_file()
@@ -55,7 +55,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InvalidFile(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         if not special:
-            with contextlib.suppress(OSError):  # not there, or too long a name to be there
+            with contextlib.suppress(OSError):  # it does not exist, or its name is too long
                 part.unlink()
 
 
@@ -89,11 +89,11 @@ def read_text(path: Path, kind: str, largest: int = LARGEST_TEXT) -> str:
     except FileNotFoundError:
         raise InvalidFile(f"{path}: file not found; check the path") from None
     except IsADirectoryError:
-        raise InvalidFile(f"{path}: a folder, where {kind} is expected") from None
+        raise InvalidFile(f"{path} is a folder; expected {kind}") from None
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise InvalidFile(f"{path}: not a text file (UTF-8), where {kind} is expected") from None
+        raise InvalidFile(f"{path}: not a text file in UTF-8; expected {kind}") from None
 
 
 def toml_text(data: Mapping[str, object]) -> str:
@@ -136,7 +136,7 @@ def read_toml(source: str | os.PathLike[str]) -> dict[str, Any]:
         raise InvalidFile(f"{name}: not readable as TOML ({error})") from error
 
 
-# Every part of a dotted key is a mapping, which takes some hundred times the bytes of its name.
+# Every part of a dotted key is a mapping, which takes about a hundred times its bytes.
 _LARGEST_TOML, _DEEPEST = 2**18, 32
 
 
@@ -174,19 +174,19 @@ def check_output(
     place = as_path(path, "output")
     folder = place.absolute().parent
     if place.is_dir() or not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise _refused(place, "cannot be written; give a file in a folder that exists")
+        raise _refused(place, "cannot be written; choose a file in a folder that exists")
     endings = tuple(suffixes)
     if endings and place.suffix.lower() not in endings:
         raise _refused(place, f"must end in {join_names(endings, 'or')}")
     if any(_is_same(place, as_path(source)) for source in inputs):
-        raise _refused(place, "is read; give another file than the inputs")
+        raise _refused(place, "is one of the inputs; choose another file")
     if not place.is_file():
         return place
     content = _both_ends(place)
     if content.startswith(_STORE):
-        raise _refused(place, "is a store, which is never replaced; give another file")
+        raise _refused(place, "is a store, which is never replaced; choose another file")
     if content and not overwrite and not _is_ours(place, content, columns):
-        raise _refused(place, "was not written by uaos; give a new file, or --overwrite")
+        raise _refused(place, "was not written by uaos; choose another file, or add --overwrite")
     return place
 
 
@@ -214,7 +214,7 @@ def check_folder(path: str | os.PathLike[str]) -> Path:
     place = as_path(path, "folder")
     if place.exists() and not place.is_dir():
         raise InvalidParameter(
-            f"{place} is not a folder; give a folder, which may be new", name="folder",
+            f"{place} is not a folder; choose a folder, which may be new", name="folder",
             value=str(place),
         )  # fmt: skip
     return place

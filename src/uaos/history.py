@@ -13,11 +13,11 @@ from uaos.text import count
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The most rows that are kept: a full history merges its rows two by two.
+#: Largest number of rows: a full history merges its rows two by two.
 MAX_ROWS = 4096
 
-# The most iterations held back before they enter the columns together.
-_MOST_PENDING = 128
+# Number of iterations that enter the columns together.
+_MAX_PENDING = 128
 
 # The columns of every history, with their types.
 _ALWAYS = {
@@ -53,7 +53,7 @@ class History:
     Attributes
     ----------
     operators, columns : tuple of str
-        As given.
+        As passed.
     counts : ndarray, shape (rows, K)
         Evaluations of each alternative.
     probabilities : ndarray, shape (rows, K)
@@ -156,14 +156,14 @@ class History:
     ) -> None:
         """Add an iteration without checks: best, evaluations, iteration, then further columns.
 
-        The arrays are kept for a while, so they must not change any more.
+        The arrays are not copied, so they must not change any more.
         """
         self._pending.append((numbers, counts, probabilities))
-        if len(self._pending) == _MOST_PENDING:
+        if len(self._pending) == _MAX_PENDING:
             self._enter()
 
     def add_operators(self, names: Sequence[str]) -> None:
-        """Add operators that come in later; they have no share of the rows so far."""
+        """Add operators later on; they have no share of the rows so far."""
         self._enter()
         self.operators += tuple(names)
         for name in ("counts", "probabilities"):
@@ -276,7 +276,7 @@ class History:
         path : path-like, optional
             A file to write the figure to.
         f_opt : float, optional
-            The optimum, if it is known: the distance to it is shown then.
+            The optimum, if it is known, to show the distance to it.
         """
         from uaos.runs.picture import draw
 

@@ -37,18 +37,18 @@ def _is_command() -> bool:
 def ending_cleanly() -> Iterator[None]:
     """Turn signals that would end the process at once into SystemExit, so that files are closed.
 
-    Signals that are ignored, as under `nohup`, or handled by somebody else stay so.
+    Signals that are ignored, as under `nohup`, or already handled are left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    mine = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
-    for number in mine:
+    handled = [number for number in ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in handled:
         signal.signal(number, _exit)
     try:
         yield
     finally:
-        for number in mine:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -49,7 +49,7 @@ class _NegatedView:
 
 
 def _with_own_values(callback: Callable[..., object]) -> Callable[..., object]:
-    """Return a callback that is shown values of the function, not of its negative."""
+    """Return a callback that gets values of the function, not of its negative."""
 
     @functools.wraps(callback)
     def shown(*args: Any, **keywords: Any) -> object:
@@ -61,7 +61,7 @@ def _with_own_values(callback: Callable[..., object]) -> Callable[..., object]:
 
 
 def _negated_known(known: object) -> object:
-    """Return points with the opposite of their values; `minimize` says what is wrong with them."""
+    """Return points with negated values; leave errors to the checks of `minimize`."""
     if not isinstance(known, tuple | list) or len(known) < 2:
         return known
     try:

@@ -1,4 +1,4 @@
-"""The state of a run while it goes on, and its result."""
+"""The state of a running optimization, and its result."""
 
 import html
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from uaos.optimizers.base import Optimizer
 
-# The most named variables of a result that are shown.
+# Largest number of named variables that are shown.
 _LINES = 20
 
 
@@ -144,22 +144,23 @@ class Result(Mapping[str, Any]):
     status : int
         Why the run ended: 0 success, 1 budget spent, 2 limit of iterations, 3 time limit,
         4 converged at an infeasible point, 5 no evaluation gave a finite value, 6 Ctrl-C,
-        99 callback, -1 not finished. See :class:`uaos.result.Status`.
+        7 stalled, 99 callback, -1 not finished. See :class:`uaos.result.Status`.
     message : str
         The same in words.
     seed : int or None
-        Makes the same run again; None if the run was given a generator.
+        Repeats the run; None if the run used a generator.
     history : History or None
-        The course of the run, None if it was switched off.
+        The course of the run; None if it was not recorded.
     constr : list of ndarray
         By how much `x` violates each constraint. This and the next are only there if the run had
         constraints.
     constr_violation, maxcv : float
-        The largest of these. If `x` is feasible 0, or what is tolerated of an equality.
+        The largest of these; 0 if `x` is feasible, up to the tolerance of equalities.
     fun_std : float
-        If the function is noisy, the standard error of `fun`, which is the mean of several values
-        at `x` then; NaN if it rests on one. It is larger if there are few, so that `fun` plus or
-        minus twice of it covers the mean with 95 %. This and the next are only there in that case.
+        If the function is noisy, the standard error of `fun`, then the mean of several values at
+        `x`; NaN if there is only one. With few values it is enlarged, so that `fun` plus or minus
+        twice `fun_std` is a 95 % confidence interval of the mean. This and the next are only there
+        in that case.
     fun_evaluations : int
         The number of these values.
     jac : ndarray
@@ -355,7 +356,7 @@ def seen(path: str) -> Any:
 class RunView:
     """A run as it is now. Passed to :func:`uaos.minimize`'s callback.
 
-    Copy what you want to keep: the run goes on.
+    Copy what you want to keep, as the run changes it.
 
     Parameters
     ----------

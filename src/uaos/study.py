@@ -151,7 +151,7 @@ def find_preset(
 class Study:
     """Tune a method, test it against others on unseen problems, and write a report.
 
-    Everything goes into one folder. An interrupted or killed study continues where it was stopped;
+    All files are in one folder. An interrupted or killed study continues where it was stopped;
     finished stages are not repeated.
 
     Parameters
@@ -161,7 +161,7 @@ class Study:
         problems of BBOB are those of the paper. Other suites are split: problems that are held out
         are for the test, if there are any; otherwise `train` decides.
     folder : path
-        Where everything goes: a new folder, or that of the same study.
+        The folder of the study, new or of the same study.
     preset : str or Preset
         The size of the study: "smoke", "quick", "paper", or a preset with changes, such as
         ``find_preset("smoke", tuning_budget="20D")``.
@@ -180,7 +180,8 @@ class Study:
         The methods that the winner is compared with: names of the catalogue, or configuration
         files.
     control : {"uniform"}, optional
-        Adds to the winner and to each rival that selects the same algorithm with uniform choice.
+        Whether to add a control for the winner and each rival that selects: the same algorithm with
+        uniform choice.
     focus : str, optional
         The method that tables and report are about; one of the rivals, or "tuned".
 

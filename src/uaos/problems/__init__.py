@@ -100,7 +100,7 @@ def built_in_suite(name: str, keys: Iterable[tuple[str, int, int | None]]) -> Su
             name, [(int(f.removeprefix("f")), d, int(i or 0)) for f, d, i in keys]
         )
     if name != _bbob.NAME:
-        raise UnknownName("suite", name, _BUILT_IN, hint="(it came from no file)")
+        raise UnknownName("suite", name, _BUILT_IN, hint="(it was not loaded from a file)")
     selected = Suite(
         name, (_bbob.bbob_problem(int(f.removeprefix("f")), d, int(i or 0)) for f, d, i in keys)
     )

@@ -1,4 +1,4 @@
-"""Constraints as SciPy has them, recognized by their attributes: SciPy itself is not needed."""
+"""Constraints as in SciPy, recognized by their attributes, so that SciPy is not needed."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -80,7 +80,7 @@ class Constraint:
         else:
             raise _invalid_constraint(specification)
         try:
-            self._low, self._high = (np.atleast_1d(real_numbers(wall)) for wall in (lb, ub))
+            self._low, self._high = (np.atleast_1d(real_numbers(bound)) for bound in (lb, ub))
             wrong = not (self._low <= self._high).all()  # nor any NaN
         except (TypeError, ValueError):
             wrong = True
@@ -125,7 +125,7 @@ class Constraint:
         return values
 
     def _at(self, x: FloatArray, *n: int) -> ArrayLike:
-        """Call `fun` at a point, or at n points; return NaN if it raises and that is tolerated."""
+        """Call `fun` at a point, or at n points; return NaN for an exception that is tolerated."""
         assert self._fun is not None
         try:
             return self._fun(x, *self._args)
@@ -147,7 +147,7 @@ class Constraint:
 
     def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, M) as inequalities, feasible where <= 0, and as equalities = 0."""
-        low, high = (np.broadcast_to(wall, values.shape[1:]) for wall in (self._low, self._high))
+        low, high = (np.broadcast_to(b, values.shape[1:]) for b in (self._low, self._high))
         equal = low == high
         above, below = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
         inequalities = [low[above] - values[:, above], values[:, below] - high[below]]
@@ -160,7 +160,7 @@ class Constraint:
         allowed = self.tolerance(M)
         with np.errstate(invalid="ignore"):  # an infinite value at an infinite bound
             inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
-        finite = np.isfinite([np.broadcast_to(wall, (M,)) for wall in (self._low, self._high)])
+        finite = np.isfinite([np.broadcast_to(b, (M,)) for b in (self._low, self._high)])
         margins: FloatArray = inside[finite.ravel()]
         return margins
 
@@ -179,8 +179,8 @@ class Constraint:
 class Constraints:
     """All constraints of a run: by how much points violate them, as one number each.
 
-    Violations of different functions are divided by the largest of the first batch, so that each
-    counts alike, and added. SciPy gives no scale. With `vectorized` the functions take all points
+    Violations of different functions are divided by the largest of the first batch, so that all
+    count equally, and added. With `vectorized` the functions take all points
     of a batch at once; with `tolerate` an exception is an infinite violation.
     """
 
@@ -195,7 +195,7 @@ class Constraints:
     def narrow(self) -> bool:
         """True if a constraint is an equality or nearly so, which the first batch shows.
 
-        A search among feasible points alone hardly finds any then.
+        Feasible points are then too rare for a search among them alone.
         """
         if self._widths is None or self.scale is None:
             return False

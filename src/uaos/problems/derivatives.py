@@ -1,4 +1,4 @@
-"""Gradients of objectives, as users give them."""
+"""Gradients of objectives, as users define them."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ GradientLike = Callable[..., ArrayLike] | bool | None
 
 
 class ValueAndGradient:
-    """An objective that returns both, split in two: called, it returns the value.
+    """Objective that returns a pair, split in two: calling it returns the value.
 
     The gradient at the last point is remembered, so that asking for it there costs no call.
 

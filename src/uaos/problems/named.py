@@ -12,7 +12,7 @@ from uaos.problems.variables import Space
 
 @dataclass(frozen=True)
 class ByName:
-    """Function of points that calls a function of candidates.
+    """Function of points that calls a function of dicts.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class _Limited:
 
 
 def constraints_by_name(constraints: object, space: Space, vectorized: bool) -> object:
-    """Return constraints on candidates as constraints on points.
+    """Return constraints on dicts as constraints on points.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Problems and suites: what optimizers are compared on."""
+"""Problems to minimize, and suites of problems to compare optimizers on."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class Problem:
         The box to search, as pairs (low, high), or named variables. Points outside are not
         evaluated, unless a :class:`uaos.Box` allows it.
     name : str, optional
-        Unique within a suite; the name of `fun` unless given.
+        Unique within a suite; by default the name of `fun`.
     optimum : float, optional
         The smallest value of the function, if it is known. Runs then end when they are within
         1e-8 of it. Without it they end with their budget and are compared with the best value that
@@ -60,7 +60,7 @@ class Problem:
         Benchmarks then judge the points that a method recommends by their true values; `optimum`
         is the smallest of those.
     x0 : array_like, optional
-        A point from which runs start unless they are given another; needed for infinite bounds.
+        The default starting point of runs; needed for infinite bounds.
     jac : callable or bool, optional
         The gradient, a function of a point that returns D numbers (with `vectorized` of many points
         that returns (n, D)), or True if `fun` returns a pair (value, gradient).
@@ -87,7 +87,7 @@ class Problem:
     Raises
     ------
     InvalidParameter
-        If `fun` is no function, a name is missing, or bounds or optimum are no finite numbers.
+        If `fun` is not a function, a name is missing, or bounds or optimum are not valid numbers.
 
     Examples
     --------
@@ -278,7 +278,7 @@ class Problem:
         owner = "" if self.name == ANONYMOUS else f"{self.name}: "
         try:
             if strict and isinstance(returned, list) and any(v is None for v in returned):
-                raise TypeError("there is no value")
+                raise TypeError("a value is None")
             array = real_numbers(returned)
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
@@ -296,7 +296,7 @@ class Problem:
         raise InvalidFeedback(f"{expected}; it returned shape {array.shape[1:]}")
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        # Functions of a suite file cannot be pickled; a worker that has loaded it has them, too.
+        # Functions of a suite file cannot be pickled; workers load the file instead.
         if self._module is not None:
             return _from_module, (self._module, self.name)
         return super().__reduce_ex__(protocol)
@@ -485,7 +485,7 @@ def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -
 
 
 def _check_functions(fun: object, true: object) -> None:
-    """Raise an error if the function, or the one behind its noise, cannot be called."""
+    """Raise an error if the function, or the one without noise, cannot be called."""
     for argument, function_of_point in (("fun", fun), ("true", true)):
         if not callable(function_of_point) and (argument, function_of_point) != ("true", None):
             raise InvalidParameter(

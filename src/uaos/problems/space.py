@@ -85,7 +85,7 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-#: The kind of a coordinate that is an integer without an order, where 1 is an integer.
+#: The kind of a coordinate that is a category; 1 is an integer, 0 a real number.
 CATEGORY = 2
 
 
@@ -117,7 +117,7 @@ def integer_box(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -> FloatArray | None:
-    """Return the points that a run is to start with, (m, D), inside the box if it is enforced."""
+    """Return the starting points of a run, (m, D); refuse those outside a box that is enforced."""
     if x0 is None:
         return None
     D = len(low)
@@ -142,7 +142,7 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
 
 
 def _named_integrality(space: Space, integrality: ArrayLike | None) -> IntArray | None:
-    """Return which coordinates of named variables are integers; it is not to be given, too."""
+    """Return which coordinates of named variables are integers; refuse a mask of them."""
     if integrality is not None:
         raise InvalidParameter(
             "integrality is for bounds without names; declare the variable as uaos.Integer",
@@ -154,8 +154,8 @@ def _named_integrality(space: Space, integrality: ArrayLike | None) -> IntArray 
 class Box:
     """Box to search.
 
-    Pairs of numbers do where a box is nothing else. Points are evaluated inside the bounds only,
-    whatever the method, unless the box says that the function is defined outside.
+    Where only bounds are needed, pairs of numbers suffice. All methods evaluate points inside the
+    bounds only, unless the box says that the function is defined outside.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Box:
     outside_allowed : bool
         Whether the function is defined outside the bounds, too, so that methods that do not
         enforce bounds (``boundary="none"``) may search there. The bounds then say where to start,
-        and where the optimum is.
+        and contain the optimum.
     activity : Activity, optional
         Which coordinates count, depending on others: :attr:`uaos.Space.activity`.
 
@@ -229,7 +229,7 @@ def _checked_scale(scale: ArrayLike, dimension: int) -> FloatArray:
 
 
 def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
-    """Return the bounds, infinite ones for each coordinate of `x0` if there are none."""
+    """Return the bounds; if there are none, infinite ones for each coordinate of `x0`."""
     if bounds is not None or x0 is None:
         return cast(BoundsLike, bounds)
     try:

@@ -212,13 +212,13 @@ class Space:
     ) -> None:
         if isinstance(variables, Mapping):
             variables = _declared(variables)
-        given = tuple(variables) if isinstance(variables, Iterable) else (variables,)
-        if not all(isinstance(variable, Variable) for variable in given):
+        declared = tuple(variables) if isinstance(variables, Iterable) else (variables,)
+        if not all(isinstance(variable, Variable) for variable in declared):
             raise InvalidParameter(
                 f"variables is {shortened(variables)}; expected a mapping of names to variables",
                 name="variables", value=variables,
             )  # fmt: skip
-        object.__setattr__(self, "variables", given)
+        object.__setattr__(self, "variables", declared)
         object.__setattr__(self, "forbidden", tuple(forbidden))
 
     def __repr__(self) -> str:
@@ -279,7 +279,7 @@ class Space:
         values : mapping
             A value for each active variable.
         owner : str
-            What a message calls the candidate.
+            Name of the candidate in messages.
         """
         if not isinstance(values, Mapping):
             raise InvalidParameter(
@@ -369,8 +369,8 @@ class Space:
     def draw(self, value: Callable[[Variable], Value]) -> dict[str, Value]:
         """Draw a candidate; draw a value again if it makes the candidate forbidden.
 
-        Values drawn earlier stay, as starting over would make choices rare that forbid many
-        combinations. The candidate is forbidden nevertheless if a hundred draws of a value are.
+        Values drawn earlier are kept: starting over would make choices rare that forbid many
+        combinations. After a hundred attempts the candidate may still be forbidden.
         """
         candidate: dict[str, Value] = {}
         for variable in self.variables:
@@ -426,14 +426,14 @@ class Space:
                 f"the range {interval} of {name} is empty; expected LOW..HIGH with LOW <= HIGH",
                 name=name, value=interval,
             )  # fmt: skip
-        whole = isinstance(domain, Integer)
-        ends = [domain.check(int(end) if whole and float(end).is_integer() else end, name)
+        is_integer = isinstance(domain, Integer)
+        ends = [domain.check(int(end) if is_integer and float(end).is_integer() else end, name)
                 for end in (low, high)]  # fmt: skip
         if ends[0] == ends[1]:
             return self.fix(name, ends[0])
         if domain.log and float(ends[0]) <= 0:
             raise InvalidParameter(
-                f"{name} has a log scale and needs a range above 0, not {low:g}..{high:g}",
+                f"the range of {name} is {low:g}..{high:g}; expected one above 0 (log scale)",
                 name=name, value=f"{low:g}..{high:g}",
             )  # fmt: skip
         changes: dict[str, Any] = {"low": ends[0], "high": ends[1]}
@@ -455,7 +455,7 @@ class Space:
         return dataclasses.replace(self, variables=tuple(changed))._pruned()
 
     def _pruned(self) -> "Space":
-        """Return the space without inactive variables, true conditions and idle rules."""
+        """Return the space without inactive variables, and conditions and rules without effect."""
         variables: dict[str, Variable] = {}
         for variable in self.variables:
             left, always = [], not variable.when
