@@ -62,7 +62,7 @@ class Parameter:
     _positional: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
-        """Return the declaration, without what it need not say."""
+        """Return the declaration, without defaults."""
         ends = [getattr(self, name) for name in self._positional]
         plain = type(self)(*ends)
         shown = [repr(end) for end in ends]
@@ -380,7 +380,7 @@ class Categorical(Parameter):
 
     @cached_property
     def _places(self) -> dict[tuple[bool, Any], int]:
-        """Positions of choices that can be looked up at once; none if any of them cannot."""
+        """Positions of the choices by value; empty if a choice cannot be hashed."""
         with contextlib.suppress(TypeError, ValueError):
             return {_hashed(choice): k for k, choice in enumerate(self.choices)}
         return {}
@@ -411,7 +411,7 @@ def same_value(value: object, choice: object) -> bool:
 
 
 def _hashed(value: object) -> tuple[bool, Any]:
-    """Return a value in a form in which equal values are the same."""
+    """Return a key that equal values share; True and 1 are different."""
     return isinstance(value, bool | np.bool_), value
 
 
@@ -449,8 +449,8 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
             f"step {shortened(step)} of {ends} {problem}", name="step", value=step
         )
     for name, end in (("hard_low", low), ("hard_high", high)):
-        given = getattr(parameter, name)
-        if given is None or math.isnan(given):
+        declared = getattr(parameter, name)
+        if declared is None or math.isnan(declared):
             object.__setattr__(parameter, name, end)
 
 
@@ -518,7 +518,7 @@ def real(
     low, high : float
         The range that a tuner searches.
     default : float
-        The value if none is given.
+        The default value.
     allowed : pair of float, optional
         The range that is accepted; by default that of the tuner.
     open_low, open_high : bool
@@ -528,12 +528,11 @@ def real(
     bound : str
         Names an upper limit set by the number of operators K; implies `shared`.
     shared : bool
-        Whether the parameter may be given as a share of the number of operators K, as the string
-        "0.2/K".
+        Whether the parameter may be a share of the number of operators K, as the string "0.2/K".
     tuned : bool
         Whether a tuner searches it.
     symbol, doc : str
-        What documentation and messages call it, and what it is.
+        Its symbol in equations, and its description.
 
     Returns
     -------
@@ -577,7 +576,7 @@ def integer(
     low, high, allowed, log, tuned, symbol, doc
         As for :func:`real`.
     default : int or None
-        The value if none is given. With None the parameter is optional.
+        The default value. With None the parameter is optional.
 
     Returns
     -------

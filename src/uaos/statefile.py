@@ -1,4 +1,4 @@
-"""Saved state: a tree of plain values and arrays in one file, written whole or not at all.
+"""Saved state: a tree of plain values and arrays in one file, written atomically.
 
 The file is a line that names the format, a SHA-256 checksum of what follows, the length of a JSON
 header, the header (kind, version, state, and the types and shapes of the arrays), and the bytes of
@@ -34,7 +34,7 @@ _ARRAY = "__array__"
 _DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 #: The largest size of a file, in bytes.
 LARGEST = 2**31
-#: The largest size of the header: as objects, its values take some thirty times their bytes.
+#: The largest size of the header: as objects, its values take about thirty times their bytes.
 LARGEST_HEADER = 2**22
 
 #: The bit generators of NumPy that a saved run may name.
@@ -79,7 +79,7 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> State:
         raise
     except Exception as error:
         raise InvalidFile(
-            f"{path}: not a file saved by uaos, or a damaged one ({type(error).__name__})"
+            f"{path}: not a file saved by uaos, or damaged ({type(error).__name__})"
         ) from error
     return state
 
@@ -103,9 +103,9 @@ def rebuilding(
 
 
 def check_kinds(saved: object, fresh: object, name: str = "state") -> None:
-    """Refuse a saved state with other kinds of values than a new one, such as text for a number.
+    """Refuse a saved state whose values have other types than those of a new one.
 
-    None may become anything but text, and anything may become None.
+    None may become anything but a string, and anything may become None.
     """
     if saved is None or (fresh is None and not isinstance(saved, str)):
         return
@@ -121,7 +121,7 @@ def _kind(value: object) -> str:
         "an array": np.ndarray, "a mapping": dict, "a list": list | tuple, "a string": str,
         "a number": int | float | np.generic,
     }  # fmt: skip
-    return next((name for name, kind in kinds.items() if isinstance(value, kind)), "no text")
+    return next((name for name, kind in kinds.items() if isinstance(value, kind)), "no string")
 
 
 def new_generator(name: object) -> np.random.Generator:
