@@ -34,7 +34,7 @@ class WorkerPool(Protocol):
 
     #: How many units may be submitted at a time.
     window: int
-    #: Whether the death of a worker takes no other unit with it than its own.
+    #: Whether the death of a worker loses only its own unit.
     isolating: bool
 
     def submit(self, work: Callable[..., R], *arguments: object) -> "Future[R]":
@@ -50,7 +50,7 @@ class WorkerPool(Protocol):
         """Replace broken workers; raise :class:`WorkersLost` if that is impossible."""
 
     def check(self) -> None:
-        """Raise :class:`WorkersLost` if running units will never end; called now and then."""
+        """Raise :class:`WorkersLost` if running units will never end; called periodically."""
 
     def close(self, *, finished: bool) -> None:
         """Shut the pool down, abandoning units that are still running."""
@@ -92,7 +92,7 @@ def _unpacked(files: tuple[tuple[str, str], ...], call: bytes) -> RemoteCall[obj
 
 def _refuse(why: str) -> None:
     raise WorkersLost(
-        f"a worker cannot load the problem or the method that it is sent ({why}). Make what they "
+        f"a worker cannot load the problem or the method that it got ({why}). Make what they "
         "import available to the workers, then run the same command again"
     )
 
@@ -217,7 +217,7 @@ def _end_with_parent() -> None:
 
 
 class SharedPool:
-    """Any executor. If the death of a worker breaks it, only a way to make a new one helps."""
+    """Any executor. If the death of a worker breaks it, a function must make a new one."""
 
     isolating = False
 
@@ -315,7 +315,7 @@ class DaskPool:
         except OSError:  # the connection, not a worker
             raise
         except Exception as error:
-            wrong = f"uaos is not installed on the cluster at {address} ({error!r})"
+            wrong = f"uaos cannot be imported on the cluster at {address} ({error!r}); install it"
         else:
             ours = {k: v for k, v in versions().items() if k not in ("python", "cma")}
             other = [
@@ -328,7 +328,7 @@ class DaskPool:
                 return
             wrong = (
                 f"the workers at {address} have other versions, and would give other results: "
-                f"{', '.join(other[:4])}"
+                f"{', '.join(other[:4])}. Install the versions that are used here"
             )
         raise InvalidParameter(wrong, name="dask", value=address)
 
@@ -368,7 +368,7 @@ class DaskPool:
         self.repair()
 
     def close(self, *, finished: bool) -> None:
-        """Take back what was submitted, and leave the cluster."""
+        """Cancel what was submitted, and disconnect from the cluster."""
         left = list(self._remote.values())
         self._remote.clear()
         if left and self._client.status == "running":
@@ -389,7 +389,7 @@ class DaskPool:
 def _scheduler_lost() -> WorkersLost:
     return WorkersLost(
         "the connection to the Dask cluster is lost. What was finished is in the store; start the "
-        "scheduler and its workers, then the same command again"
+        "scheduler and its workers, then run the same command again"
     )
 
 

@@ -36,8 +36,9 @@ def export_table(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> N
         _parquet(outcomes, target)
     else:
         raise InvalidParameter(
-            f"{target} must end in .csv or .parquet", name="export", value=str(target)
-        )
+            f"export is {target}; expected a file that ends in .csv or .parquet",
+            name="export", value=str(target),
+        )  # fmt: skip
 
 
 def _rows(outcomes: Iterable[Outcome]) -> Iterable[list[object]]:
@@ -92,7 +93,7 @@ def _places(parent: Path, done: Sequence[Outcome], store: Store, option: str) ->
         while place in places.values():
             place = place.with_name(place.name + "_")
         if place.exists():
-            raise _not_exported(place, f"{place} exists; give a new folder", option)
+            raise _not_exported(place, f"{place} exists; choose a new folder", option)
         places[method] = place
     return places
 
@@ -174,7 +175,7 @@ def export_ioh(store: Store, folder: str | os.PathLike[str]) -> list[Path]:
     store : Store
         The runs, on any suite.
     folder : str or path
-        Where the folders go.
+        The folder for the new folders.
 
     References
     ----------
@@ -225,13 +226,13 @@ def _write_function(
         runs = list(group)
         path = f"data_{stem}/IOHprofiler_f{number}_DIM{dimension}.dat"
         (place / path).write_text("".join(map(_ioh_rows, runs)), encoding="utf-8")
-        listed = [
+        run_entries = [
             {"instance": numbers[run.problem][1], "evals": run.evaluations,
              "best": {"evals": int(run.trace.evaluations[-1]) if len(run.trace.values) else 1,
                       "y": _ioh_values(run)[-1], "x": []}}
             for run in runs
         ]  # fmt: skip
-        scenarios.append({"dimension": dimension, "path": path, "runs": listed})
+        scenarios.append({"dimension": dimension, "path": path, "runs": run_entries})
     data = {
         "version": "0.3.22", "suite": store.suite, "function_id": number, "function_name": name,
         "maximization": False, "algorithm": {"name": method, "info": MARK},

@@ -66,7 +66,7 @@ class Design:
     Attributes
     ----------
     space : Space
-        What is searched.
+        The search space.
     base : Configuration
         Supplies what is not searched.
     slots : mapping
@@ -135,7 +135,7 @@ class Design:
                 elif not declared.tuned and parameter in self.constants:
                     recipe[family][parameter] = self.constants[parameter]
         method = Method(**recipe)
-        method.for_operators(settings.alternatives)  # raises if it cannot serve that many
+        method.for_operators(settings.alternatives)  # raises if it does not allow that number
         return Configuration(name, method, settings, optimizer=self.base.optimizer)
 
     def works(self, values: Values) -> bool:
@@ -631,8 +631,8 @@ def _rule(role: str, values: Values, memories: dict[str, RateRule]) -> RateRule 
     if kind == "normal":
         return Normal(float(values[role]), 0.1)
     # One object for both roles: F and CR are drawn from the same pair.
-    fresh = Jade() if kind == "jade" else SuccessHistory(int(values["H"]))
-    return memories.setdefault(str(kind), fresh)
+    memory = Jade() if kind == "jade" else SuccessHistory(int(values["H"]))
+    return memories.setdefault(str(kind), memory)
 
 
 # Pools of operators
@@ -658,8 +658,8 @@ def _evolution(config: Configuration) -> DifferentialEvolutionSettings:
     """Return the settings of a configuration of differential evolution."""
     if not isinstance(config.settings, DifferentialEvolutionSettings):
         raise InvalidParameter(
-            f"{config.name} is no differential evolution; expected one, as its F, CR and pool are "
-            "searched",
+            f"{config.name} is a {config.optimizer}; expected a configuration of differential "
+            "evolution, as its F, CR and pool are searched",
             name="method", value=config.name,
         )  # fmt: skip
     return config.settings
@@ -676,7 +676,7 @@ def pool_called(pool: str | Sequence[str]) -> tuple[Operator, ...]:
             raise UnknownName("pool or strategy", name, (*named, *STRATEGIES))
     if len(set(names)) < max(2, len(names)):
         raise InvalidParameter(
-            f"a pool needs two different strategies or more, not {', '.join(names)}",
+            f"pool is {', '.join(names)}; expected two or more different strategies",
             name="pool", value=names,
         )  # fmt: skip
     return tuple(Operator(name) for name in names)
