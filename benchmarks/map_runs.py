@@ -87,9 +87,11 @@ WINNERS = 20
 TUNED = ("U-AOS-FW", "RecPM-tuned", "PM-AdapSS-tuned", "F-AUC-MAB-tuned", "Compass-tuned", "mix")
 
 
-def final_error(method: uaos.Method, problem: Problem, budget: int, seed: int) -> float:
-    """Return the logarithm of the error that a run ends with."""
-    host = dataclasses.replace(uaos.configuration("uniform").settings, NP=NP)
+def final_error(
+    method: uaos.Method, problem: Problem, budget: int, seed: int, algorithm: str = "uniform"
+) -> float:
+    """Return the logarithm of the error that a run with an algorithm's operators ends with."""
+    host = dataclasses.replace(uaos.configuration(algorithm).settings, NP=NP)
     run = uaos.Configuration("map", method, host).build(
         problem.bounds, seed=seed, history=False, budget=budget
     )

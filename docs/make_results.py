@@ -468,6 +468,7 @@ CONTENDERS = {
     "auto": "AutoSampler (OptunaHub)", "smac": "SMAC", "catcma": "CatCMA with margin (cmaes)",
     "pycma": "CMA-ES (pycma)", "nevergrad": "NGOpt (nevergrad)",
     "scipy": "differential evolution (SciPy)", "random": "random search",
+    "before": "former default",
 }  # fmt: skip
 
 
@@ -482,6 +483,22 @@ def spaces(name: str = "spaces", digits: int = 20) -> str:
         if any(name in own for own in ranks)
     ]
     return markdown(("mean rank after trials", *columns), rows)
+
+
+def spaces_constrained() -> str:
+    """Return median values on problems with integers and constraints."""
+    runs = data("spaces-constrained")
+    rows = []
+    for problem, times in dict.fromkeys((r["problem"], r["budget"]) for r in runs):
+        cells = []
+        for contender in dict.fromkeys(r["contender"] for r in runs):
+            key = (problem, times, contender)
+            values = [float(r["value"]) for r in runs
+                      if (r["problem"], r["budget"], r["contender"]) == key]  # fmt: skip
+            cells.append(f"{median(values):.5g}" if math.isfinite(median(values)) else "none")
+        rows.append((problem, f"{times}·D", *cells))
+    names = dict.fromkeys(CONTENDERS[r["contender"]] for r in runs)
+    return markdown(("problem", "evaluations", *names), rows)
 
 
 def spaces_optima() -> str:
@@ -847,6 +864,39 @@ def map_state() -> str:
     return markdown(("kind", "methods", "mean score, 95 % interval", "best"), rows)
 
 
+def map_grid() -> str:
+    """Return how a coarse grid of methods does in further hosts."""
+    names = {"nsga2": "NSGA-II", "portfolio": "portfolio of four optimizers, simulated"}
+    rows = [
+        (names[r["host"]], r["problems"], r["methods"], f"{float(r['mean score']):.2f}",
+         f"{float(r['better than uniform']):.0%}",
+         f"{float(r['cautious less greedy']):+.2f} ({r['from']} to {r['to']})",
+         f"{float(r['rank correlation, replays']):.2f}",
+         f"{float(r['rank correlation, real runs']):.2f}")
+        for r in data("map-grid")
+    ]  # fmt: skip
+    columns = ("host", "problems", "methods", "mean score", "better than uniform choice",
+               "cautious less greedy selections, 95 % interval", "rank correlation with replays",
+               "with real runs")  # fmt: skip
+    return markdown(columns, [tuple(cell.replace("-0", "−0") for cell in row) for row in rows])
+
+
+def map_settings() -> str:
+    """Return what other hyper-parameters change in replays."""
+    return markdown(("", "value"), [tuple(r.values()) for r in data("map-settings")])
+
+
+def map_policy() -> str:
+    """Return the scores of learned policies on other problems and in another host."""
+    rows = [
+        (r["host"], r["method"], f"{float(r['score']):.3f} ± {float(r['interval']):.3f}",
+         f"{float(r['policy less it']):+.3f} ± {float(r['its interval']):.3f}".replace("-", "−")
+         if r["method"] != "policy" else "")
+        for r in data("map-policy")
+    ]  # fmt: skip
+    return markdown(("host", "method", "score, 95 % interval", "policy less it"), rows)
+
+
 def map_final() -> str:
     """Return the best methods of the rounds beside others on fresh instances."""
     tests = by_name(data("map-final-adapting"))
@@ -1078,6 +1128,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "ahead": ahead,
     "parallel": parallel,
     "spaces": spaces,
+    "spaces-chosen": lambda: spaces("spaces-chosen"),
+    "spaces-constrained": spaces_constrained,
     "mixint": lambda: spaces("mixint", digits=8),
     "mixint-chosen": lambda: spaces("mixint-chosen", digits=8),
     "spaces-optima": spaces_optima,
@@ -1111,6 +1163,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-run-effects": map_run_effects,
     "map-published": map_published,
     "map-state": map_state,
+    "map-grid": map_grid,
+    "map-policy": map_policy,
+    "map-settings": map_settings,
     "map-final": map_final,
     "map-groups": map_groups,
     "map-mix": map_mix,
