@@ -134,7 +134,7 @@ class Results:
         Problems whose optimum is not known: their errors are relative to the best value of any
         of the runs.
     seconds
-        Processor time of the runs.
+        Durations of the runs, added up.
 
     Examples
     --------

@@ -119,7 +119,7 @@ class RunTable:
     method, problem, repetition, seed, budget : ndarray
         The unit of work.
     evaluations, best, error, seconds : ndarray
-        The outcome: evaluations, best value, its distance from the optimum, processor time.
+        The outcome: evaluations, best value, its distance from the optimum, duration.
     failed : ndarray of bool
         Which runs failed.
     hits : ndarray, shape (runs, targets)

@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
     trace : Trace
         The improvements; empty if they were not asked for.
     seconds : float
-        Processor time.
+        Duration of the run by the clock.
     status, reason : str
         "done", or "failed" and why.
     """

@@ -133,7 +133,7 @@ def data_summary(sources: Sources, sections: Sequence[Section]) -> str:
             f"{large(sum(float(r.evaluations.sum()) for r in runs))} evaluations in total."
         )
     if sentences and sources.results.seconds >= 1:
-        sentences.append(f"They took {duration(sources.results.seconds)} of processor time.")
+        sentences.append(f"The runs took {duration(sources.results.seconds)}, added up.")
     return typeset(" ".join(sentences))
 
 
