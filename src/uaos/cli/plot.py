@@ -191,8 +191,8 @@ def _tuning(
 
     if len(stores) > 1:
         raise InvalidParameter(
-            f"uaos plot got {len(stores)} stores; a figure of a tuning needs one", name="STORE",
-            value=len(stores),
+            f"uaos plot got {len(stores)} stores for a figure of a tuning; expected one",
+            name="STORE", value=len(stores),
         )  # fmt: skip
     store = opened.enter_context(TuningStore.open(stores[0]))
     numbers = [tuning.id for tuning in store.tunings()]
