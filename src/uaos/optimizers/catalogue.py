@@ -159,7 +159,7 @@ RELATED: tuple[Mapping[str, str], ...] = (
      "DE-uniform": "uniform choice in the published algorithm of 2010",
      "mix-uniform": "uniform choice from the pool of mix"},
     {"mix": "the recommended differential evolution",
-     "mix-shares": "with another selection, compared within 10,000·D"},
+     "mix-shares": "the same with another method, for up to 10,000·D evaluations"},
     {"SHADE": "as published", "SHADE-restart": "with restarts of this package"},
     {"CMA-ES": "of this package", "BIPOP-CMA-ES": "of the library pycma"},
 )  # fmt: skip

@@ -112,8 +112,8 @@ class PortfolioSettings(OptimizerSettings):
     def texts(self) -> dict[str, str]:
         """Return the settings as strings, with a line for each member."""
         texts = super().texts()
-        if self.members is not None:
-            texts["members"] = "\n".join(member.text() for member in self.chosen)
+        members = "\n".join(member.text() for member in self.chosen)
+        texts["members"] = members or "chosen by dimension, budget and kind of problem"
         return texts
 
     def summary(self) -> str:
