@@ -10,7 +10,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Outstanding
 from uaos.result import Ending, Result
-from uaos.runs.evaluator import Evaluator, Outcome, Task
+from uaos.runs.evaluator import Evaluator, PointOutcome, PointTask
 from uaos.runs.noise import ExactValues
 from uaos.runs.run import DEFAULT_RULES, Observer, Run
 from uaos.runs.stopping import StoppingRule
@@ -90,13 +90,13 @@ class _Replay:
             )  # fmt: skip
         self._evaluator = evaluator
         self._log = iter(numbers.tolist())
-        self._tasks: dict[int, Task] = {}
+        self._tasks: dict[int, PointTask] = {}
         self.workers = next(self._log)
 
     def submit(self, number: int, point: FloatArray, epsilon: float) -> None:
         self._tasks[number] = self._evaluator.task(point, epsilon)
 
-    def collect(self) -> list[Outcome]:
+    def collect(self) -> list[PointOutcome]:
         try:
             numbers = [next(self._log) for _ in range(next(self._log))]
             tasks = [self._tasks.pop(number) for number in numbers]

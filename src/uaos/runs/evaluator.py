@@ -42,7 +42,7 @@ class EvaluationInterrupted(KeyboardInterrupt):
         self.ready = ready
 
 
-class Outcome(NamedTuple):
+class PointOutcome(NamedTuple):
     """Outcome of the evaluation of one point."""
 
     number: int
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Task:
+class PointTask:
     """One point to evaluate.
 
     Parameters
@@ -125,7 +125,7 @@ class Evaluator:
         self.memory = PointMemory(record=record)
         # A known value does not say what the residuals are.
         self._recalls = type(problem).residuals is Problem.residuals
-        self._out: dict[int, Task] = {}  # points that are being evaluated one by one
+        self._out: dict[int, PointTask] = {}  # points that are being evaluated one by one
         self._ready: list[int] = []  # those that need no call
         tolerate = on_error == "fail"
         self._strict = self._checked_none = strict
@@ -282,7 +282,7 @@ class Evaluator:
         else:
             self._point_caller.submit(number, task.argument)
 
-    def collect(self) -> list[Outcome]:
+    def collect(self) -> list[PointOutcome]:
         """Wait for evaluations to end; return their outcomes."""
         if self._ready:
             ended: list[tuple[int, object]] = [(number, np.nan) for number in self._ready]
@@ -291,7 +291,7 @@ class Evaluator:
             ended = self._point_caller.collect()
         return [self.outcome(number, self._out.pop(number), got) for number, got in ended]
 
-    def task(self, point: FloatArray, epsilon: float) -> Task:
+    def task(self, point: FloatArray, epsilon: float) -> PointTask:
         """Return what there is to do at one point."""
         full = self.space.full(point[None])
         recalled = self.memory.recall(full) if self._recalls else None
@@ -300,15 +300,15 @@ class Evaluator:
             self.memory.record(full, recalled)  # which leaves out what was recalled
             value = float(recalled[0])
         if not self.constrained:
-            return Task(full, full[0].copy() if value is None else None, value)
+            return PointTask(full, full[0].copy() if value is None else None, value)
         if not self._constraints.measure(full):
-            return Task(full, None, value)
+            return PointTask(full, None, value)
         limit = epsilon if epsilon == np.inf or self._constraints.narrow else 0.0
         scale = np.ones(1) if self._constraints.scale is None else self._constraints.scale
         limits = [-np.inf if value is not None else limit]
-        return Task(full, np.concatenate([full[0], limits, scale]), value)
+        return PointTask(full, np.concatenate([full[0], limits, scale]), value)
 
-    def outcome(self, number: int, task: Task, returned: object) -> Outcome:
+    def outcome(self, number: int, task: PointTask, returned: object) -> PointOutcome:
         """Return the outcome of a task from what the functions returned at its point.
 
         Without constraints that is the value; with them, their values and that of the objective.
@@ -322,12 +322,12 @@ class Evaluator:
                 details = Details(*self._constraints.parts(constraints))
         violation = None if excess is None else float(excess[0])
         if task.value is not None:
-            return Outcome(number, task.value, violation, details)
+            return PointOutcome(number, task.value, violation, details)
         value = self.problem.values([returned], 1, strict=self._strict)
         self.memory.record(task.full, value, excess)
-        return Outcome(number, float(value[0]), violation, details)
+        return PointOutcome(number, float(value[0]), violation, details)
 
-    def perform(self, task: Task) -> object:
+    def perform(self, task: PointTask) -> object:
         """Call the functions at the point of a task in this process; return what they return."""
         if task.argument is None:
             return np.nan
