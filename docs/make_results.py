@@ -588,9 +588,9 @@ def engineering() -> str:
     )  # fmt: skip
 
 
-def cutest() -> str:
+def cutest(name: str = "cutest") -> str:
     """Return the shares of CUTEst problems that are solved with few evaluations."""
-    runs = data("cutest")
+    runs = data(name)
     contenders = [name for name in runs[0] if name not in ("problem", "kind", "D", "digits")]
     rows = []
     for kind in dict.fromkeys(run["kind"] for run in runs):
@@ -1138,6 +1138,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "constrained": constrained,
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
+    "cutest-constrained": lambda: cutest("cutest-constrained"),
     "engineering": engineering,
     "workers": workers,
     "dask": dask,
