@@ -20,6 +20,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.optimizers.catalogue import configuration, expanded
+from uaos.problems.bbob import GROUPS
 from uaos.statistics import holm, rank_rows, sign_test, wilcoxon_test
 
 RESULTS = Path(__file__).parent / "results"
@@ -28,6 +29,8 @@ PAGES = (RESULTS.parents[1] / "README.md", RESULTS.parent / "adapters.md",
 _MARKER = re.compile(r"(<!-- results: ([\w-]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 #: Evaluations that a run of the paper's test may take.
 BUDGET = 2_000_000
+# The columns of solved problems.
+_GROUPS = ("all", *GROUPS)
 
 Row = Mapping[str, str]
 
@@ -99,24 +102,22 @@ def portfolio_archive() -> str:
 
 def bbob_solved() -> str:
     """Return how many problems of each group the portfolio and its members solve."""
-    groups = ("all", "separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
     rows = table_below("portfolio-20d.md", "Runs solved")
-    cells = [[row["method"], *(row[g].replace("*", "") for g in groups)] for row in rows]
-    return markdown(("method", "solved", *groups[1:]), cells)
+    cells = [[row["method"], *(row[g] for g in _GROUPS)] for row in rows]
+    return markdown(("method", "solved", *_GROUPS[1:]), cells)
 
 
 def bbob_again() -> str:
     """Return how many problems of each group versions 0.2 and 0.3 solve."""
-    groups = ("all", "separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
     before, now = by_name(table_below("portfolio-20d.md", "Runs solved")), data("bbob-overview")
     rows = []
     for method in ("portfolio", "L-SHADE"):
-        by_group = by_name((row for row in now if row["method"] == method), "functions")
+        again = by_name((row for row in now if row["method"] == method), "functions")
         rows += [
-            [f"{method}, 0.2", *(before[method][g].replace("*", "") for g in groups)],
-            [f"{method}, 0.3", *(f"{by_group[g]['solved']}/{by_group[g]['runs']}" for g in groups)],
+            [f"{method}, 0.2", *(before[method][g] for g in _GROUPS)],
+            [f"{method}, 0.3", *(f"{again[g]['solved']}/{again[g]['runs']}" for g in _GROUPS)],
         ]
-    return markdown(("method", "solved", *groups[1:]), rows)
+    return markdown(("method", "solved", *_GROUPS[1:]), rows)
 
 
 def bbob_shares() -> str:
