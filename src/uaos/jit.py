@@ -32,13 +32,13 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 #: Seconds for which a process interprets its kernels, all together, before it imports numba.
 WARM_UP = 0.1
 #: Seconds of a run for which a kernel is interpreted before it is compiled.
-PATIENCE = 0.3
+PATIENCE = 0.5
 #: Over several runs, a kernel is compiled after this multiple of `PATIENCE`.
-RUNS = 3
+RUNS = 2
 #: Seconds of a run for which kernels are interpreted, all together, before patience is short.
-LONG = 1.0
+LONG = 3.0
 #: Share of `PATIENCE` that is left then.
-SHORT = 0.15
+SHORT = 0.2
 #: With more numbers than this in one of its arguments, a kernel is compiled at once.
 LARGE = 20_000
 #: Seconds of compiling before a terminal shows a message.
