@@ -12,8 +12,8 @@ from uaos.statistics import holm, stratified_rank_sum_test, wilcoxon_test
 
 #: Smallest number of runs per problem for testing runs instead of the medians of problems.
 MIN_RUNS = 3
-# Resamples for an interval, and its level.
-_RESAMPLES, _LEVEL = 2000, 0.95
+# Resamples for an interval, and the quantiles that are its ends.
+_RESAMPLES, _ENDS = 2000, (0.025, 0.975)
 # With fewer problems, resampling them is meaningless.
 _MIN_PROBLEMS = 3
 
@@ -196,15 +196,45 @@ def duels(first: ScoresOfMethod, second: ScoresOfMethod, longest: float) -> tupl
         The longest run, in evaluations / D.
     """
     outcomes = problem_outcomes(first, second)
-    comparisons = []
-    for problem in (p for p in first if p in second):
-        a, b = first[problem], second[problem]
-        unit = "evaluations" if max(*a, *b) <= np.log10(longest) else "error"
-        ratio = _mean_ratio([problem], first, second, longest, unit)
-        assert ratio is not None
-        difference = median(a) - median(b)
-        comparisons.append(Duel(problem, unit, ratio, outcomes.get(problem), difference))
-    return tuple(comparisons)
+    problems = [p for p in first if p in second]
+    solved = [max(*first[p], *second[p]) <= np.log10(longest) for p in problems]
+    units = ["evaluations" if all_runs else "error" for all_runs in solved]
+    ratios = _ratios(
+        [[_logarithms(s[p], longest, unit) for s in (first, second)]
+         for p, unit in zip(problems, units, strict=True)]
+    )  # fmt: skip
+    return tuple(
+        Duel(p, unit, ratio, outcomes.get(p), median(first[p]) - median(second[p]))
+        for p, unit, ratio in zip(problems, units, ratios, strict=True)
+    )
+
+
+def _ratios(pairs: Sequence[Sequence[FloatArray]]) -> list[Ratio]:
+    """Return the ratio on each problem, from the logarithms of both methods' runs.
+
+    All problems with as many runs share their resamples, so that one product takes the means.
+    """
+    ratios = [Ratio(10.0 ** float(np.mean(a) - np.mean(b)), np.nan, np.nan, 1) for a, b in pairs]
+    sizes = [(len(a), len(b)) for a, b in pairs]
+    for size in {s for s in sizes if min(s) >= MIN_RUNS}:
+        alike = [i for i, s in enumerate(sizes) if s == size]
+        rng = np.random.default_rng(1)
+        first, second = (
+            np.array([pairs[i][side] for i in alike]) @ _resampling_weights(size[side], rng)
+            for side in (0, 1)
+        )
+        ends = np.quantile(first - second, _ENDS, axis=1)
+        for i, low, high in zip(alike, *(10.0**ends).tolist(), strict=True):
+            ratios[i] = replace(ratios[i], low=low, high=high)
+    return ratios
+
+
+def _resampling_weights(size: int, rng: np.random.Generator) -> FloatArray:
+    """Return the weight of each of `size` values in the mean of each resample, one per column."""
+    drawn = rng.integers(0, size, (_RESAMPLES, size)) + size * np.arange(_RESAMPLES)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=_RESAMPLES * size)
+    weights: FloatArray = counts.reshape(_RESAMPLES, size).T / size
+    return weights
 
 
 def _mean_ratio(
@@ -224,7 +254,7 @@ def _mean_ratio(
         resampled = rng.choice(differences, (_RESAMPLES, len(problems))).mean(axis=1)
     else:
         resampled = np.array([np.nan])
-    ends = np.quantile(resampled, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    ends = np.quantile(resampled, _ENDS)
     value, low, high = (10.0 ** float(x) for x in (differences.mean(), *ends))
     return Ratio(value, low, high, len(problems))
 
