@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -29,6 +29,8 @@ Values = Mapping[str, Value]
 
 #: Attempts to draw a value or candidate that is neither forbidden nor repeated.
 REDRAWS = 100
+# Attempts to draw the candidate as a whole.
+_RESTARTS = 5
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, ">": operator.gt, "==": operator.eq,
@@ -370,16 +372,26 @@ class Space:
         """Draw a candidate; draw a value again if it makes the candidate forbidden.
 
         Values drawn earlier are kept: starting over would make choices rare that forbid many
-        combinations. After a hundred attempts the candidate may still be forbidden.
+        combinations. If a hundred values of a variable do, the candidate is drawn anew, a few
+        times; the last one may still be forbidden.
         """
-        candidate: dict[str, Value] = {}
-        for variable in self.variables:
-            if is_active(variable, candidate):
-                for _ in range(REDRAWS):
-                    candidate[variable.name] = value(variable)
-                    if not any(rule.holds(candidate) for rule in self._rules[variable.name]):
-                        break
+        for _ in range(_RESTARTS):
+            candidate: dict[str, Value] = {}
+            for variable in self.variables:
+                if is_active(variable, candidate):
+                    self._draw_into(candidate, variable.name, partial(value, variable))
+            if not self.why_forbidden(candidate):
+                break
         return candidate
+
+    def _draw_into(
+        self, candidate: dict[str, Value], name: str, value: Callable[[], Value]
+    ) -> None:
+        """Set a variable of a candidate, to a value that does not forbid it if possible."""
+        for _ in range(REDRAWS):
+            candidate[name] = value()
+            if not any(rule.holds(candidate) for rule in self._rules[name]):
+                return
 
     @cached_property
     def _rules(self) -> dict[str, list[Forbidden]]:
