@@ -28,10 +28,10 @@ def image(drawing: Drawing, alternative: str) -> Markup:
 
     drawn = io.BytesIO()
     dpi = min(_DPI, _WIDEST / drawing.get_figwidth())
-    drawing.savefig(drawn, format="png", dpi=dpi, metadata={"Software": None})
+    drawing.savefig(drawn, format="png", dpi=dpi, pil_kwargs={"compress_level": 0})
     full = Image.open(drawn).convert("RGB")
     small = io.BytesIO()
-    full.quantize(_COLORS, dither=Image.Dither.NONE).save(small, format="png", optimize=True)
+    full.quantize(_COLORS, dither=Image.Dither.NONE).save(small, format="png")
     data = base64.b64encode(small.getvalue()).decode()
     return tag("img", src=f"data:image/png;base64,{data}", alt=alternative, width=full.width // 2,
                height=full.height // 2)  # fmt: skip
