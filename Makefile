@@ -25,7 +25,7 @@ print(*(need.split(",")[0].replace(">=", "==") for need in needs))
 endef
 export LOWEST
 
-.PHONY: setup test lint lowest faults bench study docs wheel clean
+.PHONY: setup test lint lowest thorough faults bench study docs wheel clean
 
 setup: $(STAMP)
 
@@ -77,6 +77,11 @@ lowest:
 	$(VENV)-lowest/bin/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder -q \
 	  -W ignore::DeprecationWarning tests/test_jit.py \
 	  tests/test_without_jit.py tests/selection tests/cli/test_app.py
+
+# What is drawn at random: many examples, other ones each time.
+thorough: $(STAMP)
+	$(BIN)/python -m pytest -n auto --hypothesis-profile thorough -q \
+	  $$(grep -rl "^@given" tests)
 
 # Kills, full disks, damaged and hostile files, nonsense: many times over (docs/reliability.md).
 faults: $(STAMP)

@@ -17,10 +17,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from registries import _registries_as_before  # noqa: F401 (a fixture of every test)
 
-# The same examples everywhere, and none fails because a machine is slow or a kernel is compiled.
+# Property tests try the same few examples everywhere; at night, many others
+# (`--hypothesis-profile thorough`). None fails because a machine is slow or a kernel is compiled.
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, database=None,
+    "steady", max_examples=40, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.register_profile(
+    "thorough", settings.get_profile("steady"), max_examples=1000, derandomize=False,
 )  # fmt: skip
 settings.load_profile("steady")
 

@@ -16,15 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import reference
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import uaos
 from uaos.params import Categorical, Integer, Parameter, Real, parameters, per_operator
 from uaos.selection.components import Component
-
-#: Reproducible, and patient with a shared machine.
-STEADY = settings(deadline=None, derandomize=True)
 
 #: Differences below this share of the values are taken for rounding.
 NEAR = 1e-4

@@ -65,8 +65,7 @@ def test_arrays_of_anything_but_numbers_and_flags_are_not_saved(
     assert not list(tmp_path.iterdir())
 
 
-@settings(max_examples=150, deadline=None, derandomize=True,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0), bit=st.integers(0, 7), cut=st.booleans())
 def test_one_flipped_bit_or_a_missing_end_is_noticed(
     place: int, bit: int, cut: bool, tmp_path: Path

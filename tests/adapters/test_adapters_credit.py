@@ -156,7 +156,7 @@ def step(ours: Credit, rng: np.random.Generator) -> list[int]:
     return operators.tolist()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     method=st.sampled_from(METHODS), generations=st.integers(1, 6), settled=st.booleans(),
     copier=st.sampled_from([deepcopy, lambda both: pickle.loads(pickle.dumps(both))]),

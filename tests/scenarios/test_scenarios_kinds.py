@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
 
@@ -51,7 +51,6 @@ def test_outliers_are_rare_and_large() -> None:
     assert drawn.max(axis=0).tolist() == [50, 40, 30, 20, 10]
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     operators=st.integers(2, 9), every=st.integers(1, 12), steps=st.integers(1, 60),
     seed=st.integers(0, 1000),

@@ -11,7 +11,6 @@ from strategies import (
     FAILED,
     METRICS,
     QUARTERS,
-    STEADY,
     Recorded,
     best_decided_by_rounding,
     decided_by_rounding,
@@ -68,7 +67,6 @@ def any_generation(draw):
 
 
 @pytest.mark.parametrize("name", registered("metric"))
-@settings(STEADY, max_examples=150)
 @given(generation=any_generation(), earlier=st.floats(allow_nan=False, allow_infinity=False))
 @example(generation=([1.7e308, 0.0], [-1.7e308, 1.0]), earlier=0.0)  # 0 times infinity
 def test_a_metric_agrees_for_any_fitness(
@@ -109,7 +107,6 @@ def remembered(reward, generations, n_operators):
     return fast, slow
 
 
-@settings(STEADY, max_examples=200)
 @given(data=st.data(), k=OPERATORS, window=st.integers(1, 6))
 def test_the_window_keeps_the_entries_of_the_insertion_rule(
     data: st.DataObject, k: int, window: int
@@ -124,7 +121,6 @@ def test_the_window_keeps_the_entries_of_the_insertion_rule(
     np.testing.assert_array_equal(fast.metrics, [x for _, x in entries] + [-math.inf] * unfilled)
 
 
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS, fix_appl=st.integers(1, 6))
 def test_the_success_memory_keeps_each_operators_last_successes(
     data: st.DataObject, k: int, fix_appl: int
@@ -138,7 +134,6 @@ def test_the_success_memory_keeps_each_operators_last_successes(
         assert sorted(fast.metrics[op, :count]) == sorted(slow.recent[op])
 
 
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS, max_gen=st.integers(1, 6))
 def test_the_generation_memory_keeps_the_last_generations(
     data: st.DataObject, k: int, max_gen: int
@@ -158,7 +153,6 @@ def test_the_generation_memory_keeps_the_last_generations(
 
 
 @pytest.mark.parametrize("name", registered("reward"))
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS, kind=st.sampled_from(list(METRICS)))
 def test_a_reward_agrees(name: str, data: st.DataObject, k: int, kind: str) -> None:
     """The reward, and how many successes it looked at, are those of section 3."""
@@ -194,7 +188,6 @@ def test_a_reward_agrees_at_the_size_of_a_run(name: str, seed: int) -> None:
     agree(reward.compute(fast), expected)
 
 
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS)
 def test_scaling_agrees(data: st.DataObject, k: int) -> None:
     """The rewards are mapped linearly onto [0, 1]; all equal: all 0."""
@@ -206,7 +199,6 @@ def test_scaling_agrees(data: st.DataObject, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", registered("quality"))
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS)
 def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
     """The quality, made non-negative and divided by its sum, is that of section 4."""
@@ -229,7 +221,6 @@ def test_a_quality_agrees(name: str, data: st.DataObject, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", registered("probability"))
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS)
 def test_a_probability_agrees(name: str, data: st.DataObject, k: int) -> None:
     """The probability, divided by the sum, is that of section 5; ties of quality are frequent."""
@@ -243,7 +234,6 @@ def test_a_probability_agrees(name: str, data: st.DataObject, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", registered("selection"))
-@settings(STEADY, max_examples=100)
 @given(data=st.data(), k=OPERATORS, tie=DRAWS, progress=st.integers(0, 8).map(lambda i: i / 8))
 def test_a_selection_agrees(
     name: str, data: st.DataObject, k: int, tie: float, progress: float
@@ -333,7 +323,7 @@ def transcription(method, k):
 
 @pytest.mark.parametrize("quality", registered("quality"))
 @pytest.mark.parametrize("reward", registered("reward"))
-@settings(STEADY, max_examples=20)
+@settings(max_examples=20)
 @given(data=st.data(), k=OPERATORS, metric=st.sampled_from(registered("metric")))
 def test_a_whole_selector_agrees(
     reward: str, quality: str, data: st.DataObject, k: int, metric: str

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import written
 
@@ -16,7 +16,6 @@ from uaos.selection.learning import (
     scale_rewards,
 )
 
-FEW = settings(max_examples=60, deadline=None, derandomize=True)
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 rows = st.lists(numbers, min_size=2, max_size=9).map(np.array)
 
@@ -26,7 +25,6 @@ def finite(raw: np.ndarray) -> np.ndarray:
     return np.clip(np.where(np.isnan(raw), 0, raw), -LIMIT, LIMIT)
 
 
-@FEW
 @given(rows)
 def test_rewards_are_finite_and_scaled_onto_the_unit_interval(raw: np.ndarray) -> None:
     cut = finite(raw)
@@ -36,7 +34,6 @@ def test_rewards_are_finite_and_scaled_onto_the_unit_interval(raw: np.ndarray) -
     np.testing.assert_allclose(scale_rewards(raw, True), expected, rtol=1e-12)
 
 
-@FEW
 @given(rows)
 def test_qualities_are_shifted_and_divided_by_their_sum(raw: np.ndarray) -> None:
     shifted = finite(raw) - min(0.0, finite(raw).min())
@@ -45,7 +42,6 @@ def test_qualities_are_shifted_and_divided_by_their_sum(raw: np.ndarray) -> None
     np.testing.assert_allclose(written(normalize_qualities, raw), expected, rtol=1e-12)
 
 
-@FEW
 @given(st.lists(st.floats(0, 1e100), min_size=2, max_size=9).map(np.array))
 def test_probabilities_sum_to_one(raw: np.ndarray) -> None:
     found = written(normalize_probabilities, raw)

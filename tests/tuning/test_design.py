@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
 
@@ -31,7 +31,6 @@ from uaos.tuning.design_space import (
 )
 from uaos.tuning.limits import narrow
 
-STEADY = settings(deadline=None, derandomize=True, max_examples=60)
 DESIGNS = {preset: design(preset) for preset in PRESETS}
 DECLARING = ("extended", "wide")  # the presets whose ranges are the declared ones
 
@@ -249,7 +248,6 @@ def test_a_cauchy_rule_beyond_its_cut_is_forbidden() -> None:
 # There and back
 
 
-@STEADY
 @given(st.sampled_from(PRESETS), st.integers(0, 2**32))
 def test_a_candidate_runs_and_is_found_again_in_its_configuration(preset: str, seed: int) -> None:
     made = DESIGNS[preset]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from irace_spaces import SMALL, choice, integer, needs_irace, real, variable
 from raising import raises
@@ -141,7 +141,6 @@ def test_a_candidate_survives_as_a_row(preset: str) -> None:
         assert dialect.values(dialect.row(candidate)) == candidate
 
 
-@settings(max_examples=50)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=5, unique=True))
 @example(["NA", "", "a b"])
 def test_any_choice_survives_and_its_text_needs_no_quotes(values: list[Value]) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
 
@@ -149,7 +149,6 @@ def test_a_file_that_is_not_there_is_named() -> None:
         narrow(PAPER, file="nowhere.toml")
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(PAPER.space.names), st.data())
 def test_any_value_of_the_space_can_be_typed(name: str, data: st.DataObject) -> None:
     domain = PAPER.space[name].domain

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from spaces import choice, cooking, flat, real, when, whole
@@ -13,8 +13,6 @@ from spaces import choice, cooking, flat, real, when, whole
 from uaos.problems.variables import Clause, Forbidden, Space
 from uaos.tuning.racer import Sampler, children, nearly_equal
 from uaos.tuning.sampling import uniform_candidates
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 def anything(_: object) -> bool:
@@ -162,7 +160,6 @@ def test_what_the_parent_lacks_is_drawn_uniformly() -> None:
 # Who is drawn
 
 
-@STEADY
 @given(st.integers(0, 2**32))
 def test_children_are_new_candidates_of_the_space(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference_racer as reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,8 +17,6 @@ from uaos.tuning.race import (
     decide_by_t_test,
     decide_by_wilcoxon,
 )
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 def table(seed: int) -> list[list[float]]:
@@ -70,7 +68,6 @@ def test_all_equal_keeps_everybody() -> None:
     assert verdict.stays.all()
 
 
-@STEADY
 @given(st.integers(0, 2**32))
 def test_the_statistic_is_the_reference_s_and_scipy_s(seed: int) -> None:
     rows = table(seed)
@@ -82,7 +79,6 @@ def test_the_statistic_is_the_reference_s_and_scipy_s(seed: int) -> None:
         assert verdict.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-@STEADY
 @given(st.integers(0, 2**32))
 def test_who_stays_is_who_the_reference_keeps(seed: int) -> None:
     rows = table(seed)
@@ -228,7 +224,6 @@ def test_of_two_one_that_is_never_worse_wins_and_equals_stay() -> None:
     assert decide_by_signs(np.array([[1, 1], [2, 2]], float), 0.05).stays.all()
 
 
-@STEADY
 @given(st.integers(0, 2**32), st.integers(2, 5))
 def test_ranks_do_not_see_the_scale_of_an_instance(seed: int, k: int) -> None:
     """Each problem has its own scale: any increasing function of its costs changes nothing."""

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from raising import raises
 from spaces import choice, cooking, flat, real, when, whole
@@ -23,8 +23,6 @@ from uaos.problems.variables import (
     rounded,
 )
 from uaos.tuning.sampling import searched, space_data
-
-STEADY = settings(deadline=None, derandomize=True)
 
 
 def drawn(space: Space, seed: int) -> dict:
@@ -59,14 +57,12 @@ def test_values_are_asked_for_in_order_and_only_of_what_exists() -> None:
 # Draws
 
 
-@STEADY
 @given(st.integers(0, 2**32))
 def test_every_draw_is_a_candidate(seed: int) -> None:
     made = drawn(cooking(), seed)
     assert cooking().check(made) == made
 
 
-@STEADY
 @given(st.integers(0, 2**32))
 def test_every_filled_candidate_passes_unless_forbidden(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -233,7 +229,6 @@ def test_what_depends_on_a_conditional_choice_stays_conditional() -> None:
     assert space.check({"way": "raw", "pepper": 0.5}) == {"way": "raw", "pepper": 0.5}
 
 
-@STEADY
 @given(st.integers(0, 2**32), st.sampled_from(["pot", "oven", "raw"]))
 def test_a_narrowed_space_is_a_part_of_the_whole(seed: int, way: str) -> None:
     made = drawn(cooking().fix("way", way), seed)

@@ -9,10 +9,9 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference_de import DRAWN, JSO, LSRTDE, Jade, ReferenceDE, SuccessHistory
-from strategies import STEADY
 
 from uaos.optimizers.de import rules
 from uaos.optimizers.de.operators import Operator
@@ -712,7 +711,6 @@ def runs(draw):
     }
 
 
-@settings(STEADY, max_examples=150)
 @given(run=runs())
 def test_any_pool_with_any_settings_agrees(run):
     """All of the above in combination."""
