@@ -121,6 +121,7 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
     end = max(float(course.times[-1]) for panel in panels for course in panel.values())
 
     def panel(i: int, axes: Axes) -> None:
+        axes.autoscale(False)  # once is enough; matplotlib would do it for each band
         for method, course in panels[i].items():
             line, x, y = styles[method], course.times, course.median
             if convergence.banded:
@@ -136,6 +137,7 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
                 markersize=2.6, markeredgewidth=0, label=method,
                 markevery=(int(offset * _POINTS), _POINTS),
             )  # fmt: skip
+        axes.autoscale(True)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(1, max(10.0, end))
