@@ -20,7 +20,7 @@ from registries import _registries_as_before  # noqa: F401 (a fixture of every t
 # Property tests try the same few examples everywhere; at night, many others
 # (`--hypothesis-profile thorough`). None fails because a machine is slow or a kernel is compiled.
 settings.register_profile(
-    "steady", max_examples=40, deadline=None, derandomize=True, database=None,
+    "steady", max_examples=25, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 settings.register_profile(
