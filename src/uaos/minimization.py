@@ -28,7 +28,7 @@ from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
 from uaos.runs.run import Polish, Run, described
 from uaos.runs.search import SearchSetup, Seed, as_numpy_seed
-from uaos.runs.stopping import HELD
+from uaos.runs.stopping import HELD, EveryPoint
 
 
 @with_options
@@ -202,6 +202,7 @@ def minimize(
     checkpoint = Checkpoint(values.get("checkpoint"))
     known = Known.checked(values.get("known"), problem)
     evaluator = _evaluator(problem, values)
+    rules.insert(0, EveryPoint(problem.space.size, evaluator.memory))
     with evaluator, checkpoint:
         if problem.space.dimension == 0:
             return _only_point(evaluator)
@@ -269,6 +270,7 @@ def _evaluator(problem: Problem, values: Mapping[str, Any]) -> Evaluator:
         workers=values["workers"],
         on_error=values["on_error"],
         record=_recording(values.get("record")),
+        remember=values["noise"] is not True,
     )
 
 

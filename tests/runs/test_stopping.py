@@ -156,3 +156,41 @@ def test_the_first_rule_that_applies_ends_a_run_and_observers_see_every_batch():
         run.advance()
     assert run.ending.status == Status.ITERATIONS
     assert seen == [(0, 6, None), 6, (6, 6, None), 12, (12, 6, None), 18]
+
+
+SIX = {"kernel": uaos.Categorical(["rbf", "poly", "linear"]), "degree": uaos.Integer(1, 2)}
+
+
+@pytest.mark.parametrize("schedule", ["sync", "async"])
+def test_a_run_ends_when_every_point_of_the_space_was_evaluated(schedule: str) -> None:
+    """No point is evaluated twice, but for those that show that there is no noise."""
+    calls = []
+
+    def fun(p: dict) -> int:
+        calls.append(tuple(p.values()))
+        return 10 * p["degree"] + len(p["kernel"])
+
+    result = uaos.minimize(fun, SIX, budget=500, seed=1, schedule=schedule)
+    assert result.x == {"kernel": "rbf", "degree": 1}
+    assert (result.status, result.success) == (Status.SUCCESS, True)
+    assert len(set(calls)) == 6
+    assert result.nfev == len(calls) <= 9
+
+
+def test_points_of_a_noisy_function_are_evaluated_again() -> None:
+    """Whether the function is said to be noisy, or turns out to be."""
+    for noise in (True, "auto"):
+        rng = np.random.default_rng(1)
+        result = uaos.minimize(
+            lambda p, rng=rng: p["degree"] + rng.normal(), SIX, budget=300, seed=1, noise=noise
+        )
+        assert (result.nfev, result.x["degree"]) == (300, 1)
+        assert result.fun_evaluations > 10
+
+
+def test_points_that_fail_count_as_evaluated() -> None:
+    result = uaos.minimize(
+        lambda p: np.nan if p["kernel"] == "rbf" else p["degree"], SIX, budget=500, seed=1
+    )
+    assert result.success
+    assert result.nfev < 20

@@ -302,6 +302,13 @@ class FreeSpace:
         return named
 
     @property
+    def size(self) -> float:
+        """Number of points; infinite unless all free coordinates are integers within bounds."""
+        if self.integrality is None or not self.integrality.all():
+            return np.inf
+        return float(np.prod((self.high - self.low)[self.free] + 1))
+
+    @property
     def box(self) -> Box:
         """Box of the free coordinates."""
         bounds = np.column_stack([self.low[self.free], self.high[self.free]])

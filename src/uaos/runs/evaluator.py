@@ -24,7 +24,7 @@ from uaos.runs.callers import (
     over_batch,
     worker_count,
 )
-from uaos.runs.memory import PointMemory
+from uaos.runs.memory import MOST_POINTS, PointMemory
 from uaos.statefile import SavedState, State
 
 
@@ -88,6 +88,8 @@ class Evaluator:
         Whether None is an error; otherwise it counts as a failed evaluation, with a warning.
     record : bool
         Whether `memory` keeps all points that are evaluated.
+    remember : bool
+        Whether `memory` recalls what was evaluated, in a space with few points.
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class Evaluator:
         on_error: str = "raise",
         strict: bool = False,
         record: bool = False,
+        remember: bool = False,
     ) -> None:
         if not (isinstance(on_error, str) and on_error in ("raise", "fail")):
             raise InvalidParameter(
@@ -122,7 +125,8 @@ class Evaluator:
                 value=on_error,
             )
         self.problem, self.space = problem, problem.space
-        self.memory = PointMemory(record=record)
+        small = problem.space.size <= MOST_POINTS
+        self.memory = PointMemory(record=record, remember=remember and small)
         # A known value does not say what the residuals are.
         self._recalls = type(problem).residuals is Problem.residuals
         self._out: dict[int, PointTask] = {}  # points that are being evaluated one by one

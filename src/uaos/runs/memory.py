@@ -1,6 +1,6 @@
 """Memory of a run: values that are known, so that none is evaluated twice, and a record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -11,6 +11,8 @@ from uaos.statefile import SavedState, State
 #: A value is recalled at most this many times, once for each member of a portfolio; as this does
 #: not count against the budget, a search that keeps asking for one point would not end.
 MOST_RECALLS = 5
+#: A run remembers the points of a space that has at most this many.
+MOST_POINTS = 100_000
 
 
 class PointMemory:
@@ -20,11 +22,16 @@ class PointMemory:
     ----------
     record : bool
         Whether to keep all points that are evaluated.
+    remember : bool
+        Whether to recall the values of points that are evaluated, too, until a point has two
+        different values.
 
     Attributes
     ----------
     recalled : int
         Evaluations that were not necessary, as the value was known.
+    confirmed : bool
+        Whether a point that is remembered had the same value when it was evaluated again.
 
     Examples
     --------
@@ -36,9 +43,10 @@ class PointMemory:
     [5.0, nan]
     """
 
-    def __init__(self, *, record: bool = False) -> None:
-        self.recalled = 0
-        self._record = record
+    def __init__(self, *, record: bool = False, remember: bool = False) -> None:
+        self.recalled, self.confirmed = 0, False
+        self._record, self._remember = record, remember
+        self._evaluated: dict[bytes, float] = {}  # points that are remembered
         self._known: dict[bytes, tuple[float, int]] = {}  # values, and how often to recall them
         self._latest: set[bytes] = set()  # points of the present batch that were recalled
         self._used = True  # whether known values are returned
@@ -46,7 +54,7 @@ class PointMemory:
         self._values: list[FloatArray] = []
         self._violations: list[FloatArray] = []
 
-    def learn(self, points: FloatArray, values: FloatArray) -> None:
+    def learn(self, points: FloatArray, values: Iterable[float]) -> None:
         """Remember the finite values of points with all coordinates."""
         for x, value in zip(points, values, strict=True):
             if np.isfinite(value):
@@ -79,11 +87,19 @@ class PointMemory:
         finally:
             self._used = True
 
+    @property
+    def evaluated(self) -> int:
+        """Number of different points that are remembered."""
+        return len(self._evaluated)
+
     def record(
         self, points: FloatArray, values: FloatArray, violations: FloatArray | None = None
     ) -> None:
-        """Keep points that have been evaluated, if the run has a record."""
+        """Keep points that have been evaluated, if the run has a record or remembers them."""
         latest, self._latest = self._latest, set()
+        if self._remember:
+            pairs = zip(points, values, strict=True)
+            self._learn_evaluated((x, value) for x, value in pairs if _key(x) not in latest)
         if not self._record:
             return
         new = np.array([not latest or _key(x) not in latest for x in points], bool)
@@ -91,6 +107,19 @@ class PointMemory:
         self._points.append(points[new])
         self._values.append(values[new])
         self._violations.append(excess[new])
+
+    def _learn_evaluated(self, evaluations: Iterable[tuple[FloatArray, float]]) -> None:
+        """Remember the values of points; nothing any more if one of them has changed."""
+        for x, value in evaluations:
+            before = self._evaluated.get(_key(x), np.nan)
+            if abs(before - value) > 0:  # not if one of them is NaN
+                self._remember = False
+                self._known.clear()
+                self._evaluated.clear()
+                return
+            self.confirmed = self.confirmed or before == value
+            self.learn(x[None], [value])
+            self._evaluated[_key(x)] = float(value)
 
     def recorded(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return points, values and violations in the order of evaluation; None without a record.
@@ -118,6 +147,10 @@ class PointMemory:
             "values": np.array([value for value, _ in self._known.values()]),
             "recalls": np.array([left for _, left in self._known.values()]),
             "record": None if recorded is None else list(recorded),
+            "remember": self._remember,
+            "confirmed": self.confirmed,
+            "evaluated": np.array([np.frombuffer(key) for key in self._evaluated]),
+            "evaluations": np.array(list(self._evaluated.values())),
         }
 
     def restore(self, state: SavedState) -> None:
@@ -128,6 +161,11 @@ class PointMemory:
             for x, value, left in zip(
                 state["points"], state["values"], state["recalls"], strict=True
             )
+        }
+        self._remember, self.confirmed = state["remember"], state["confirmed"]
+        self._evaluated = {
+            _key(np.array(x, float)): float(value)
+            for x, value in zip(state["evaluated"], state["evaluations"], strict=True)
         }
         if state["record"] is not None and self._record and len(state["record"][1]):
             points, values, violations = (np.array(part, float) for part in state["record"])

@@ -15,6 +15,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.problems.space import FreeSpace, Point
 from uaos.result import Ending, RunView, Status
+from uaos.runs.memory import PointMemory
 from uaos.text import count
 
 #: The ending of a run after Ctrl-C.
@@ -102,6 +103,32 @@ class AllFailed(StoppingRule):
         if optimizer.best_x is not None or optimizer.evaluations < self._evaluations:
             return None
         return Ending.of_failures(optimizer.evaluations)
+
+
+class EveryPoint(StoppingRule):
+    """End the run once every point of a finite space was evaluated, and one of them twice.
+
+    The second value shows that the function is not noisy.
+
+    Parameters
+    ----------
+    size : float
+        The number of points.
+    memory : PointMemory
+        Remembers those that were evaluated.
+    """
+
+    def __init__(self, size: float, memory: PointMemory) -> None:
+        self._size, self._memory = size, memory
+
+    def __call__(self, optimizer: Optimizer) -> Ending | None:
+        """Return why the run ends, None if it goes on."""
+        if self._memory.evaluated < self._size or not self._memory.confirmed:
+            return None
+        if optimizer.best_x is None:
+            return Ending.of_failures(optimizer.evaluations)
+        points = count(int(self._size), "point")
+        return Ending(Status.SUCCESS, f"converged: all {points} of the space were evaluated")
 
 
 class Converged(StoppingRule):
