@@ -107,19 +107,6 @@ def bbob_solved() -> str:
     return markdown(("method", "solved", *_GROUPS[1:]), cells)
 
 
-def bbob_again() -> str:
-    """Return how many problems of each group versions 0.2 and 0.3 solve."""
-    before, now = by_name(table_below("portfolio-20d.md", "Runs solved")), data("bbob-overview")
-    rows = []
-    for method in ("portfolio", "L-SHADE"):
-        again = by_name((row for row in now if row["method"] == method), "functions")
-        rows += [
-            [f"{method}, 0.2", *(before[method][g] for g in _GROUPS)],
-            [f"{method}, 0.3", *(f"{again[g]['solved']}/{again[g]['runs']}" for g in _GROUPS)],
-        ]
-    return markdown(("method", "solved", *_GROUPS[1:]), rows)
-
-
 def bbob_shares() -> str:
     """Return the share of average running times within each budget."""
     budgets = ("10·D", "100·D", "1,000·D", "10,000·D", "100,000·D")
@@ -1124,7 +1111,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "portfolio-archive": portfolio_archive,
     "bbob-solved": bbob_solved,
     "bbob-shares": bbob_shares,
-    "bbob-again": bbob_again,
     "control": control,
     "control-test": control_test,
     "adapters-broad": adapters_broad,
@@ -1196,16 +1182,12 @@ def phrases() -> dict[str, list[str]]:
     own = {row[0]: row[2] for row in overview("own-tunings", ("all",))}
     winners = {row[0]: row[2] for row in overview("irace-winners", ("all",))}
     bbob = by_name(table_below("portfolio-20d.md", "Runs solved"))
-    again = next(
-        row for row in data("bbob-overview")
-        if (row["method"], row["functions"]) == ("portfolio", "all")
-    )  # fmt: skip
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
     (rival,) = data("ahead-pairs")
     pairs = {r["second"]: r for r in data("fresh-pairs") if r["first"] == "portfolio"}
     return {
         "README.md": [
-            f"the default solves {again['solved']}, CMA-ES {solved(bbob['CMA-ES'])}, "
+            f"the default solves {solved(bbob['portfolio'])}, CMA-ES {solved(bbob['CMA-ES'])}, "
             f"differential evolution (`mix`) {solved(bbob['mix'])}",
             f"solves {adaptive[1]} of the 312 problems within 10,000·D",
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
