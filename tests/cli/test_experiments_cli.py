@@ -43,6 +43,15 @@ def test_the_command_does_what_the_library_does(folder: Path, tmp_path: Path) ->
     assert content(tmp_path / "b.db") == content(folder / "a.db")
 
 
+def test_another_dimension_is_noted(tmp_path: Path) -> None:
+    tiny = ("--methods=JADE", "--without-uniform", "--functions=1", "--instances=1",
+            "--budget=20D", "--jobs=1")  # fmt: skip
+    for more, noted in (("--dim=2", False), ("--dim=2", False), ("--dim=3", True)):
+        done = bench("a.db", *tiny, more, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert ("a.db has problems in 2-D; this adds 3-D" in done.stdout) == noted
+
+
 def test_a_store_remembers_its_commands(folder: Path, tmp_path: Path) -> None:
     """The store alone continues the experiment, under another name, too."""
     for more in (["--methods", "mix", "--without-uniform"], ["--methods", "JADE"]):

@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +26,7 @@ from rich.text import Text
 
 from uaos.cli import options
 from uaos.cli.app import INTERRUPTED, app, console
-from uaos.errors import InvalidParameter, Missing
+from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.provenance import command_line
@@ -143,7 +144,21 @@ def bench_command(
     if grid.methods is None and files[0].exists():
         _resume(files[0], workers, retry_failed=runs.retry_failed)
         return
-    _run(_plan(grid, runs), files[0], workers, retry_failed=runs.retry_failed)
+    plan = _plan(grid, runs)
+    _note_another_dimension(plan, files[0])
+    _run(plan, files[0], workers, retry_failed=runs.retry_failed)
+
+
+def _note_another_dimension(plan: Plan, path: Path) -> None:
+    """Print a note if a store gets problems of a dimension that it does not have yet."""
+    before: set[int] = set()
+    if path.exists():
+        with suppress(UaosError), Store.open(path) as store:  # `run` says what is wrong with it
+            before = {problem.dimension for problem in store.problems()}
+    added = {problem.dimension for problem in plan.suite} - before
+    if before and added:
+        old, new = (", ".join(f"{d}-D" for d in sorted(part)) for part in (before, added))
+        console.print(f"note: {path.name} has problems in {old}; this adds {new} (--dim chooses)")
 
 
 def _resume(path: Path, workers: options.Workers, *, retry_failed: bool) -> None:
