@@ -19,13 +19,16 @@ _EPSILON = float(np.finfo(float).eps)
 # The first and the widest differences, as shares of the scale, and the least, as a share of the
 # coordinate.
 _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
-# Differences are at least this share of the last step, which shows the shape of rough functions.
-_SHARE = 0.02
+# Differences are at least this share of the last step, and up to the other one where slopes change
+# quickly: this many times the relative error of linear predictions beyond what is negligible.
+_SHARE, _LARGEST_SHARE, _WIDENING, _NEGLIGIBLE = 0.02, 0.3, 20.0, 0.01
+# If one of so many first steps has a larger error, the run becomes a coarse one.
+_EARLY, _ROUGH = 3, 0.2
 # Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
 # differences.
 _FINEST = 1e-9
 # Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
-_COARSE = (0.1, 0.01, 0.0)
+_COARSE = (0.1, 0.0)
 # Steps shorter than this share of the differences end such a stage.
 _SHORT = 0.1
 # The first step is about this long, in units of the scale.
@@ -82,8 +85,10 @@ class SQP(RestartingSearch):
     a value at infeasible points, too; where it has none, only violations are reduced.
 
     A run has converged if the model promises no gain beyond rounding errors, with central
-    differences, too. Differences are at least 2 % of the last step, and in every second run
-    they start with a tenth of the scale: that sees through roughness and small local optima.
+    differences, too. Differences are at least 2 % of the last step, and up to 30 % where linear
+    models of the constraints predict badly. In every second run, and where the first steps show
+    such roughness, they start with a tenth of the scale: that sees through small local optima. A
+    run that ends slightly outside the inequalities makes a last step to their feasible side.
 
     Parameters
     ----------
@@ -128,8 +133,8 @@ class SQP(RestartingSearch):
         *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
-        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_spread", "_trials",
-        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
+        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_share", "_error",
+        "_steps", "_spread", "_trials", "_returns", "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -184,7 +189,11 @@ class SQP(RestartingSearch):
         self._length = 1.0
         self._spread = _COARSE[0] if self._runs % 2 == 0 else 0.0  # least difference at present
         self._moved = 0.0  # length of the last step
+        self._share = _SHARE  # least difference in units of that
+        self._error = np.inf  # relative error of the last linear prediction
+        self._steps = 0
         self._trials = 0
+        self._returns = 0  # steps to the feasible side after the run
         self._corrected = False
         self._stalled = 0
         self._retrying = self._refined = False
@@ -193,11 +202,35 @@ class SQP(RestartingSearch):
 
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
+        if self._return_inside():
+            return
         self._ended = True
         if self._independent and self._violated(self._c).max(initial=0.0) <= _MET:
             self._end_settled()
             if np.isfinite(self._f):
                 self._optima.add(self._f, self._x)
+
+    def _return_inside(self) -> bool:
+        """Go on with a short step to the feasible side of inequalities, if that is promising."""
+        violated = np.where(self._equal(), 0.0, self._violated(self._c))
+        better = self.best_violation > 0 or self._f < self.best_fitness
+        usable = violated.any() and np.isfinite(self._c).all()
+        if not (better and usable and self._returns < _MAX_CORRECTIONS):
+            return False
+        near = (violated > 0) | (self._multipliers != 0)
+        # As far inside as they are outside.
+        target = self._c + violated + self._margins()
+        d = np.linalg.lstsq(self._jacobian[near], -target[near], rcond=1e-10)[0]
+        self._direction, self._length, self._phase = d * self._scale, 1.0, "return"
+        self._returns += 1
+        return True
+
+    def _learn_return(self, x: FloatArray, f: float, c: FloatArray) -> None:
+        if np.isfinite(f) and self._violated(c).sum() < self._violated(self._c).sum():
+            self._x, self._f, self._c = x.copy(), f, c.copy()
+        else:
+            self._returns = _MAX_CORRECTIONS
+        self._end()
 
     def _next_points(self) -> FloatArray:
         if self._phase == "start":
@@ -214,7 +247,8 @@ class SQP(RestartingSearch):
             elif self._phase == "gradient":
                 self._learn_gradient(values, constraints)
             else:
-                self._learn_trial(points[0], float(values[0]), constraints[0])
+                learn = self._learn_trial if self._phase == "line" else self._learn_return
+                learn(points[0], float(values[0]), constraints[0])
         self.record(gain=self._promise, restarts=self.restarts)
 
     def _constraints(self, n: int) -> FloatArray:
@@ -266,7 +300,7 @@ class SQP(RestartingSearch):
             steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), _WIDEST_STEP)
             if self._central:
                 steps = np.minimum(steps ** (2 / 3), _WIDEST_STEP)
-            steps = np.maximum(steps, min(_SHARE * self._moved, _WIDEST_STEP))
+            steps = np.maximum(steps, min(self._share * self._moved, _COARSE[0]))
         steps = np.maximum(steps, self._spread)
         steps = np.maximum(steps, _LEAST_STEP * np.maximum(np.abs(self._x) / scale, 1e-3)) * scale
         # Towards lower values, unless the bound is in the way.
@@ -532,6 +566,7 @@ class SQP(RestartingSearch):
 
     def _accept(self, x: FloatArray, f: float, c: FloatArray, gain: float, d: FloatArray) -> None:
         self._errors = np.abs(c - self._c - self._jacobian @ d)
+        self._adapt_differences(d)
         self._x, self._f, self._c = x.copy(), f, c.copy()
         self._moved = float(np.abs(d).max())
         idle = gain <= self._noise() or self._moved < _FINEST
@@ -542,6 +577,21 @@ class SQP(RestartingSearch):
         self._retrying = self._refined = False
         self._central = False
         self._differentiate()
+
+    def _adapt_differences(self, d: FloatArray) -> None:
+        """Widen differences where the slopes of active constraints change from step to step."""
+        active = self._multipliers != 0
+        reach = np.linalg.norm(self._jacobian[active], axis=1) * np.linalg.norm(d)
+        error = float((self._errors[active] / np.where(reach > 0, reach, np.inf)).max(initial=0.0))
+        # Where all is smooth, errors fall: two in a row must be large.
+        excess = min(error, self._error) - _NEGLIGIBLE
+        self._share = min(max(_WIDENING * excess, _SHARE), _LARGEST_SHARE)
+        self._error = error
+        self._steps += 1
+        if self._spread == 0 and self._runs % 2 and self._steps <= _EARLY and error > _ROUGH:
+            self._spread, self._steps = _COARSE[0], _EARLY
+            self._old_x, self._updates = None, 0  # its curvature is that of small ripples
+            self._penalties = np.zeros(len(self._c))
 
     def _refine(self) -> None:
         """Repeat the gradient: its differences were wider than steps that fail."""
