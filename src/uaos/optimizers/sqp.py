@@ -27,9 +27,12 @@ _EARLY, _ROUGH = 3, 0.2
 # Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
 # differences.
 _FINEST = 1e-9
+# Distances from a bound, as a share of the scale, that are rounding errors.
+_ROUNDED = 1e-15
 # Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
 _COARSE = (0.1, 0.0)
-# Steps shorter than this share of the differences end such a stage.
+# Steps shorter than this share of the differences end such a stage; steps to the feasible side are
+# shorter than this share of the scale.
 _SHORT = 0.1
 # The first step is about this long, in units of the scale.
 _FIRST_LENGTH = 1.0
@@ -134,7 +137,8 @@ class SQP(RestartingSearch):
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
         "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_share", "_error",
-        "_steps", "_spread", "_trials", "_returns", "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
+        "_steps", "_spread", "_trials", "_returns",
+        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -217,11 +221,12 @@ class SQP(RestartingSearch):
         usable = violated.any() and np.isfinite(self._c).all()
         if not (better and usable and self._returns < _MAX_CORRECTIONS):
             return False
-        near = (violated > 0) | (self._multipliers != 0)
-        # As far inside as they are outside.
-        target = self._c + violated + self._margins()
-        d = np.linalg.lstsq(self._jacobian[near], -target[near], rcond=1e-10)[0]
-        self._direction, self._length, self._phase = d * self._scale, 1.0, "return"
+        # The shortest step that ends as far inside as the point is outside.
+        self._hessian = np.eye(self.dimension) * np.trace(self._hessian)
+        solution, met = self._solve_within(self._c + violated + self._margins(), _INSIDE_WEIGHT)
+        if solution is None or not met or np.abs(solution[0]).max() > _SHORT:
+            return False
+        self._direction, self._length, self._phase = solution[0] * self._scale, 1.0, "return"
         self._returns += 1
         return True
 
@@ -237,7 +242,12 @@ class SQP(RestartingSearch):
             return np.array([self._x])
         if self._phase == "gradient":
             return self._difference_points()
-        return np.array([self._inside(self._x + self._length * self._direction)])
+        point = self._x + self._length * self._direction
+        # Bounds are met exactly: near them, rounding errors of steps may violate a constraint.
+        near = (_FINEST if self._phase == "return" else _ROUNDED) * self._scale
+        point = np.where(point - self.low < near, self.low, point)
+        point = np.where(self.high - point < near, self.high, point)
+        return np.array([point])
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):
@@ -420,7 +430,7 @@ class SQP(RestartingSearch):
         norms = np.linalg.norm(self._jacobian, axis=1)
         norms = np.where(norms > 0, norms, 1.0)
         gradient = self._gradient if np.isfinite(self._f) else np.full(self.dimension, 1e-6)
-        solution, weight = None, _FIRST_WEIGHT
+        solution, weight, least = None, _FIRST_WEIGHT, np.inf
         while weight <= last:
             found = PenaltyProgram(
                 self._hessian, gradient, self._jacobian / norms[:, None], c / norms, self._equal(),
@@ -428,9 +438,11 @@ class SQP(RestartingSearch):
             ).solve()  # fmt: skip
             if found is None:
                 break
-            solution = found[0], found[1] / norms
-            left = self._violated(c + self._jacobian @ found[0]) / norms
-            if left.max(initial=0.0) <= 1e-9:
+            left = (self._violated(c + self._jacobian @ found[0]) / norms).max(initial=0.0)
+            # With a large weight the program may be too badly conditioned.
+            if left <= least:
+                solution, least = (found[0], found[1] / norms), left
+            if left <= 1e-9:
                 return solution, True
             weight *= 1e3
         return solution, False
@@ -580,7 +592,8 @@ class SQP(RestartingSearch):
 
     def _adapt_differences(self, d: FloatArray) -> None:
         """Widen differences where the slopes of active constraints change from step to step."""
-        active = self._multipliers != 0
+        size = np.abs(self._multipliers)
+        active = size > 1e-6 * size.max(initial=0.0)
         reach = np.linalg.norm(self._jacobian[active], axis=1) * np.linalg.norm(d)
         error = float((self._errors[active] / np.where(reach > 0, reach, np.inf)).max(initial=0.0))
         # Where all is smooth, errors fall: two in a row must be large.
