@@ -194,3 +194,12 @@ def test_points_that_fail_count_as_evaluated() -> None:
     )
     assert result.success
     assert result.nfev < 20
+
+
+def test_what_is_not_active_makes_no_other_point() -> None:
+    """Two kernels without a degree, and one with three of them: 5 points, not 9."""
+    space = {"kernel": SIX["kernel"], "degree": uaos.Integer(2, 4, when={"kernel": "poly"})}
+    result = uaos.minimize(lambda p: p.get("degree", 3), space, budget=500, seed=1)
+    assert result.x == {"kernel": "poly", "degree": 2}
+    assert "all 5 points" in result.message
+    assert result.nfev < 15

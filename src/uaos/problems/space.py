@@ -85,6 +85,9 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
+#: Spaces of at most this many points are small: a run may remember all of them.
+MOST_POINTS = 100_000
+
 #: The kind of a coordinate that is a category; 1 is an integer, 0 a real number.
 CATEGORY = 2
 
@@ -289,6 +292,7 @@ class FreeSpace:
             chosen = kinds > 0
             self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
             self.integrality = kinds[self.low < self.high]
+        self._activity = None if self.names is None else self.names.activity
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
         for array in (self.low, self.high, self.free):
@@ -303,26 +307,39 @@ class FreeSpace:
 
     @property
     def size(self) -> float:
-        """Number of points; infinite unless all free coordinates are integers within bounds."""
+        """Number of points; infinite unless all free coordinates are integers within bounds.
+
+        In spaces of more than 100,000 points, coordinates that are not active count, too.
+        """
         if self.integrality is None or not self.integrality.all():
             return np.inf
-        return float(np.prod((self.high - self.low)[self.free] + 1))
+        numbers = (self.high - self.low)[self.free] + 1
+        product = float(np.prod(numbers))
+        if self._activity is None or product > MOST_POINTS:
+            return product
+        grid = np.indices(numbers.astype(int).tolist()).reshape(self.dimension, -1).T
+        return float(len(np.unique(self.full(self.low[self.free] + grid), axis=0)))
 
     @property
     def box(self) -> Box:
         """Box of the free coordinates."""
         bounds = np.column_stack([self.low[self.free], self.high[self.free]])
         scale = None if self.scale is None else self.scale[self.free]
-        activity = None if self.names is None else self.names.activity
-        return Box(bounds, scale=scale, outside_allowed=self.outside_allowed, activity=activity)
+        return Box(
+            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self._activity
+        )
 
     def full(self, x: FloatArray) -> FloatArray:
-        """Return a copy of a point, or of several, with the held coordinates."""
-        if self.dimension == len(self.low):
-            return x.copy()
+        """Return a copy of a point, or of several, with the held coordinates.
+
+        Those that are not active are at their lower bounds.
+        """
         full = np.broadcast_to(self.low, (*x.shape[:-1], len(self.low))).copy()
         full[..., self.free] = x
-        return full
+        if self._activity is None:
+            return full
+        active = self._activity.of(np.atleast_2d(full)).reshape(full.shape)
+        return np.where(active, full, self.low)
 
     def reduced(self, x0: StartLike | None) -> ArrayLike | None:
         """Return starting points without the held coordinates, and without names."""

@@ -15,6 +15,7 @@ from uaos.optimizers.details import Details
 from uaos.problems.constraints import Constraints
 from uaos.problems.derivatives import checked_gradients
 from uaos.problems.problem import Problem
+from uaos.problems.space import MOST_POINTS
 from uaos.runs.callers import (
     AllAtOnce,
     Caller,
@@ -24,7 +25,7 @@ from uaos.runs.callers import (
     over_batch,
     worker_count,
 )
-from uaos.runs.memory import MOST_POINTS, PointMemory
+from uaos.runs.memory import PointMemory
 from uaos.statefile import SavedState, State
 
 

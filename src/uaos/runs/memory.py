@@ -11,8 +11,6 @@ from uaos.statefile import SavedState, State
 #: A value is recalled at most this many times, once for each member of a portfolio; as this does
 #: not count against the budget, a search that keeps asking for one point would not end.
 MOST_RECALLS = 5
-#: A run remembers the points of a space that has at most this many.
-MOST_POINTS = 100_000
 
 
 class PointMemory:
@@ -46,7 +44,7 @@ class PointMemory:
     def __init__(self, *, record: bool = False, remember: bool = False) -> None:
         self.recalled, self.confirmed = 0, False
         self._record, self._remember = record, remember
-        self._evaluated: dict[bytes, float] = {}  # points that are remembered
+        self._evaluated: dict[bytes, float] = {}  # remembered points, known ones too
         self._known: dict[bytes, tuple[float, int]] = {}  # values, and how often to recall them
         self._latest: set[bytes] = set()  # points of the present batch that were recalled
         self._used = True  # whether known values are returned
@@ -59,6 +57,8 @@ class PointMemory:
         for x, value in zip(points, values, strict=True):
             if np.isfinite(value):
                 self._known[_key(x)] = float(value), MOST_RECALLS
+            if self._remember:
+                self._evaluated[_key(x)] = float(value)
 
     def recall(self, points: FloatArray) -> FloatArray | None:
         """Return the known values of points, NaN where there is none; None if none is known."""
@@ -119,7 +119,6 @@ class PointMemory:
                 return
             self.confirmed = self.confirmed or before == value
             self.learn(x[None], [value])
-            self._evaluated[_key(x)] = float(value)
 
     def recorded(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return points, values and violations in the order of evaluation; None without a record.
