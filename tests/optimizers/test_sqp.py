@@ -189,3 +189,35 @@ def test_a_narrow_range_is_no_contradiction():
     result = search(lambda x: x[0] + x[1], BOX, narrow, x0=[3.0, 1.0])
     assert result.success
     assert result.fun == pytest.approx(-math.sqrt(2 * 1.0001), abs=1e-6)
+
+
+def alkylation(x):
+    a, b, c, d, _, f, g = x
+    return [
+        0.0059553571 * f**2 * a + 0.88392857 * c - 0.1175625 * f * a - a,
+        1.1088 * a + 0.1303533 * a * f - 0.0066033 * a * f**2 - c,
+        6.66173269 * f**2 + 172.39878 * x[4] - 56.596669 * d - 191.20592 * f - 10000,
+        1.08702 * f + 0.32175 * d - 0.03762 * f**2 - x[4] + 56.85075,
+        0.006198 * g * d * c + 2462.3121 * b - 25.125634 * b * d - c * d,
+        161.18996 * c * d + 5000 * b * d - 489510 * b - c * d * g,
+        0.33 * g - x[4] + 44.333333,
+        0.022556 * x[4] - 0.007595 * g - 1,
+        0.00061 * c - 0.0005 * a - 1,
+        0.819672 * a - c + 0.819672,
+        24500 * b - 250 * b * d - c * d,
+        1020.4082 * d * b + 1.2244898 * c * d - 100000 * b,
+        6.25 * a * f + 6.25 * a - 7.625 * c - 100000,
+        1.22 * c - f * a - a + 1,
+    ]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_contradictory_tangents_and_constraints_of_all_sizes(seed):
+    """Problem RC03 of CEC 2020: at first linear models of the constraints contradict each other."""
+    result = search(
+        lambda x: (-1.715 - 0.035 * x[5]) * x[0] - (4.0565 - 0.063 * x[4]) * x[2] - 10 * x[1],
+        [(1000, 2000), (0, 100), (2000, 4000), (0, 100), (0, 100), (0, 20), (0, 200)],
+        SimpleNamespace(fun=alkylation, lb=-INF, ub=0.0), seed=seed, budget=6000, target=-4529.1,
+    )  # fmt: skip
+    assert result.maxcv == 0
+    assert result.fun <= -4529.1

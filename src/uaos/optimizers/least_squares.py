@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray
+from uaos.optimizers.optima import Optima
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
@@ -21,8 +22,6 @@ _FIRST_DAMPING = 1e-3
 _MAX_TRIALS = 15
 # A run has converged once the model promises a smaller share of the value than this.
 _PRECISION = 1e-13
-# Runs whose values differ by less than this share, or this share of where they began, agree.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,10 @@ class LM(RestartingSearch):
 
     settings: LeastSquaresSettings
 
+    def _start(self) -> None:
+        super()._start()
+        self._optima = Optima(self.dimension, least=0.0)
+
     def _begin_run(self) -> None:
         self._residuals, self._jacobian = np.zeros(0), np.zeros((0, self.dimension))
         self._damping, self._growth = _FIRST_DAMPING, 2.0
@@ -102,7 +105,7 @@ class LM(RestartingSearch):
     @property
     def confirmed(self) -> bool:
         """True if runs from independent starts have ended at the best value, or at 0."""
-        return self._best_end <= _EPSILON**2 or super().confirmed
+        return bool(self._optima.values.min(initial=np.inf) <= _EPSILON**2) or super().confirmed
 
     def _next_points(self) -> FloatArray:
         if self._phase == "start":
@@ -190,4 +193,5 @@ class LM(RestartingSearch):
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
         self._end_settled()
-        self._compare_runs(_SAME * abs(self._f))
+        if self._independent:
+            self._optima.add(self._f, self._x)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
+from uaos.statefile import SavedState, State
 
 # Ends and tangents that are kept.
 _MAX_KEPT = 50
@@ -19,6 +20,12 @@ _MIN_RUNS = 6
 class Optima:
     """Optima at which independent runs ended.
 
+    Parameters
+    ----------
+    dimension : int
+    least : float
+        Values are compared as if they were at least this large.
+
     Examples
     --------
     >>> import numpy as np
@@ -29,7 +36,8 @@ class Optima:
     (True, True)
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, least: float = 1.0) -> None:
+        self._least = least
         self.points = np.zeros((0, dimension))
         self.values = np.zeros(0)
         self.counts = np.zeros(0, np.int64)
@@ -39,7 +47,7 @@ class Optima:
         """Count a run that ended at a point."""
         self.runs += 1
         best = self.values.min(initial=value)
-        tolerance = max(_SAME * max(1.0, abs(value)), _ABOUT * (value - best))
+        tolerance = max(_SAME * max(self._least, abs(value)), _ABOUT * (value - best))
         same = np.flatnonzero(np.abs(self.values - value) <= tolerance)
         if len(same):
             k = same[0]
@@ -72,6 +80,19 @@ class Optima:
         if self.runs < _MIN_RUNS or self.counts[self.values.argmin()] < 2:
             return False
         return 2 * self.number <= self.runs
+
+    def state(self) -> State:
+        """Return everything that changes, with copies of arrays."""
+        return {
+            "points": self.points.copy(), "values": self.values.copy(),
+            "counts": self.counts.copy(), "number": self.number, "runs": self.runs,
+        }  # fmt: skip
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.points, self.values = state["points"].copy(), state["values"].copy()
+        self.counts = state["counts"].copy()
+        self.number, self.runs = state["number"], state["runs"]
 
 
 class Tangents:
@@ -121,3 +142,15 @@ class Tangents:
         self.values = np.vstack([self.values[kept], values])
         self.steps = np.append(self.steps[kept], step)
         self.slopes = np.concatenate([self.slopes[kept], slopes[None]])
+
+    def state(self) -> State:
+        """Return everything that changes; arrays are replaced, never changed."""
+        return {
+            "points": self.points, "values": self.values, "slopes": self.slopes,
+            "steps": self.steps, "convex": self.convex,
+        }  # fmt: skip
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` returned."""
+        self.points, self.values, self.slopes = state["points"], state["values"], state["slopes"]
+        self.steps, self.convex = state["steps"], state["convex"]

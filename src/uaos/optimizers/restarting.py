@@ -9,8 +9,10 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.history import History
 from uaos.optimizers.base import Optimizer, RunFinished
+from uaos.optimizers.optima import Optima
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
+from uaos.statefile import SavedState, State
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,7 @@ class RestartingSearch(Optimizer):
     #: The columns of the history.
     columns: ClassVar[tuple[str, ...]] = ("restarts",)
     state_names: ClassVar[tuple[str, ...]] = (
-        "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width", "_best_end", "_agreeing",
-        "_elsewhere",
+        "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width",
     )  # fmt: skip
 
     settings: RestartingSettings
@@ -52,8 +53,7 @@ class RestartingSearch(Optimizer):
         if self.history is not None:
             self.history = History(columns=self.columns)
         self._runs = 0
-        self._best_end = float("inf")  # value at the end of the best independent run ...
-        self._agreeing = self._elsewhere = 0  # ... and how many runs ended there and elsewhere
+        self._optima = Optima(self.dimension)  # at which independent runs ended
         self._begin()
 
     @abstractmethod
@@ -107,21 +107,10 @@ class RestartingSearch(Optimizer):
         self._ended = True
         self._settle(self._f)
 
-    def _compare_runs(self, tolerance: float) -> None:
-        """Count a run that ended at an optimum: at the best value of all runs, or elsewhere."""
-        if not self._independent:
-            return
-        difference = self._f - self._best_end
-        if not difference > tolerance:
-            self._agreeing = 1 + (self._agreeing if difference >= -tolerance else 0)
-            self._best_end = min(self._f, self._best_end)
-        elif np.isfinite(difference):
-            self._elsewhere += 1
-
     @property
     def confirmed(self) -> bool:
         """True if runs from independent starts have ended at the best value, and few elsewhere."""
-        return self._agreeing >= 2 + self._elsewhere
+        return self._optima.repeated
 
     @property
     def converged(self) -> bool:
@@ -136,3 +125,12 @@ class RestartingSearch(Optimizer):
     def _inside(self, points: FloatArray) -> FloatArray:
         """Return points moved into the box."""
         return np.minimum(np.maximum(points, self.low), self.high)
+
+    def state(self) -> State:
+        """Return everything that changes during the run, the optima included."""
+        return {**super().state(), "optima": self._optima.state()}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` of a search with the same settings returned."""
+        super().restore(state)
+        self._optima.restore(state["optima"])

@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.base import copied
-from uaos.optimizers.optima import Optima, Tangents
+from uaos.optimizers.optima import Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
@@ -146,7 +145,7 @@ class SQP(RestartingSearch):
     def _start(self) -> None:
         self._scale = self.scale
         self._starts = np.zeros((0, self.dimension))
-        self._optima, self._tangents = Optima(self.dimension), Tangents(self.dimension)
+        self._tangents = Tangents(self.dimension)
         super()._start()
 
     @property
@@ -514,16 +513,13 @@ class SQP(RestartingSearch):
     # Exact resume
 
     def state(self) -> State:
-        """Return everything that changes during the run, the evidence included."""
-        evidence = {"optima": vars(self._optima), "tangents": vars(self._tangents)}
-        return {**super().state(), **{name: copied(each) for name, each in evidence.items()}}
+        """Return everything that changes during the run, the tangents included."""
+        return {**super().state(), "tangents": self._tangents.state()}
 
     def restore(self, state: SavedState) -> None:
         """Continue from what :meth:`state` of a search with the same settings returned."""
         super().restore(state)
-        for each, saved in ((self._optima, "optima"), (self._tangents, "tangents")):
-            for name, value in state[saved].items():
-                setattr(each, name, copied(value))
+        self._tangents.restore(state["tangents"])
 
     # Line search
 
