@@ -21,7 +21,7 @@ _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, and up to the other one where slopes change
 # quickly: this many times the relative error of linear predictions beyond what is negligible.
 _SHARE, _LARGEST_SHARE, _WIDENING, _NEGLIGIBLE = 0.02, 0.3, 20.0, 0.01
-# If one of so many first steps has a larger error, the run becomes a coarse one.
+# If one of this many first steps has a larger error, the run becomes a coarse one.
 _EARLY, _ROUGH = 3, 0.2
 # Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
 # differences.
