@@ -334,8 +334,11 @@ class FreeSpace:
 
         Those that are not active are at their lower bounds.
         """
-        full = np.broadcast_to(self.low, (*x.shape[:-1], len(self.low))).copy()
-        full[..., self.free] = x
+        if self.dimension == len(self.low):
+            full = x.copy()
+        else:
+            full = np.broadcast_to(self.low, (*x.shape[:-1], len(self.low))).copy()
+            full[..., self.free] = x
         if self._activity is None:
             return full
         active = self._activity.of(np.atleast_2d(full)).reshape(full.shape)
