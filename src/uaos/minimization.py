@@ -28,7 +28,7 @@ from uaos.runs.polish import polished, polished_by
 from uaos.runs.progress import ProgressLine
 from uaos.runs.run import Polish, Run, described
 from uaos.runs.search import SearchSetup, Seed, as_numpy_seed
-from uaos.runs.stopping import HELD, EveryPoint
+from uaos.runs.stopping import HELD
 
 
 @with_options
@@ -196,14 +196,13 @@ def minimize(
         history=values["history"], noisy=values["noise"] is True,
     )  # fmt: skip
     meter = noise_meter(values["noise"])
-    rules = limits.rules(problem, values.get("callback"))
     polish = _polishing(values["polish"])
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
     checkpoint = Checkpoint(values.get("checkpoint"))
     known = Known.checked(values.get("known"), problem)
     evaluator = _evaluator(problem, values)
-    rules.insert(0, EveryPoint(problem.space.size, evaluator.memory))
     with evaluator, checkpoint:
+        rules = limits.rules(problem, values.get("callback"), evaluator.memory)
         if problem.space.dimension == 0:
             return _only_point(evaluator)
         saved = checkpoint.saved()

@@ -170,7 +170,12 @@ def test_a_run_ends_when_every_point_of_the_space_was_evaluated(schedule: str) -
         calls.append(tuple(p.values()))
         return 10 * p["degree"] + len(p["kernel"])
 
-    result = uaos.minimize(fun, SIX, budget=500, seed=1, schedule=schedule)
+    seen = []
+    result = uaos.minimize(
+        fun, SIX, budget=500, seed=1, schedule=schedule,
+        callback=lambda intermediate_result: seen.append(intermediate_result.nfev),
+    )  # fmt: skip
+    assert seen[-1] == result.nfev
     assert result.x == {"kernel": "rbf", "degree": 1}
     assert (result.status, result.success) == (Status.SUCCESS, True)
     assert len(set(calls)) == 6

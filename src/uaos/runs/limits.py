@@ -7,12 +7,14 @@ from uaos.checks import evaluation_count, parse_budget, real_number
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.problems.problem import Problem
+from uaos.runs.memory import PointMemory
 from uaos.runs.stopping import (
     AllFailed,
     Budget,
     Callback,
     Converged,
     Done,
+    EveryPoint,
     Iterations,
     StoppingRule,
     Target,
@@ -74,14 +76,17 @@ class Limits:
         """Return the budget, by default a multiple of the dimension."""
         return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
 
-    def rules(self, problem: Problem, callback: Callable[..., object] | None) -> list[StoppingRule]:
+    def rules(
+        self, problem: Problem, callback: Callable[..., object] | None, memory: PointMemory
+    ) -> list[StoppingRule]:
         """Return the stopping rules; the first that applies ends the run."""
         rules: list[StoppingRule] = []
         if self.budget is None:
             rules.append(AllFailed(_FAILURES * problem.space.dimension))
         if callback is not None:
             rules.append(Callback(callback, problem.space))
-        rules += [Target(), Budget(default=self.budget is None), Done()]
+        rules += [Target(), EveryPoint(problem.space.size, memory)]
+        rules += [Budget(default=self.budget is None), Done()]
         if self.end_on_convergence:
             rules.append(Converged())
         if self.iterations is not None:
