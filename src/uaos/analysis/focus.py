@@ -248,7 +248,8 @@ def _mean_ratio(
     differences = np.array([np.mean(a) - np.mean(b) for a, b in pairs])
     if min(min(len(a), len(b)) for a, b in pairs) >= MIN_RUNS:
         rng = np.random.default_rng(1)
-        resampled = np.mean([_resampled(a, rng) - _resampled(b, rng) for a, b in pairs], axis=0)
+        means = ([x @ _resampling_weights(len(x), rng) for x in pair] for pair in pairs)
+        resampled = np.mean([a - b for a, b in means], axis=0)
     elif len(problems) >= _MIN_PROBLEMS:
         rng = np.random.default_rng(1)
         resampled = rng.choice(differences, (_RESAMPLES, len(problems))).mean(axis=1)
@@ -266,9 +267,3 @@ def _logarithms(scores: Sequence[float], longest: float, unit: str) -> FloatArra
         return values
     errors: FloatArray = np.maximum(values - np.log10(longest), 0.0)
     return errors
-
-
-def _resampled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the means of resamples."""
-    means: FloatArray = rng.choice(values, (_RESAMPLES, len(values))).mean(axis=1)
-    return means
