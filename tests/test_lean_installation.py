@@ -44,10 +44,10 @@ assert (x**2).sum() < 1 and selector.probabilities.sum() > 0.99
 """
 
 HELP = [(), ("--help",), ("bench", "--help"), ("tune", "--help")]
+RUN = ("run", "--dim", "2", "--method", "mix", "--budget", "200")
 # Commands that need more, and the extra that has it.
 MISSING = {
-    ("run", "--dim", "2"): "experiments",
-    ("bench", "x.db", "--methods", "mix", "--dim", "2"): "experiments",
+    ("bench", "x.db", "--suite", "bbob-noisy", "--methods", "mix", "--dim", "2"): "experiments",
     ("tune", "x.db", "--runs", "800", "--budget", "20D", "--dim", "2"): "experiments",
     ("study", "--preset", "smoke", "--folder", "s"): "experiments",
     ("scenario", "--repetitions", "2", "--plot", "x.png"): "plot",
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def done(folder: Path) -> dict[tuple[str, ...], Done]:
     """What each command did."""
-    commands = [("methods",), *HELP, *MISSING]
+    commands = [("methods",), RUN, *HELP, *MISSING]
     done = run_in_one_process(commands, folder, before=BLOCK)
     return dict(zip(commands, done, strict=True))
 
@@ -81,6 +81,13 @@ def test_the_catalogue_needs_no_optional_package(done) -> None:
     code, out, err = done["methods",]
     assert code == 0, err
     assert "SaDE" in out
+
+
+def test_a_run_on_bbob_needs_no_optional_package(done) -> None:
+    """The functions of BBOB are the package's own."""
+    code, out, err = done[RUN]
+    assert code == 0, err
+    assert "f8 Rosenbrock" in out
 
 
 @pytest.mark.parametrize("words", HELP)

@@ -20,6 +20,7 @@ from uaos.experiments.executors import check_pool
 from uaos.experiments.plan import Plan
 from uaos.experiments.store import Store, Tally
 from uaos.experiments.unit import Unit, run_unit
+from uaos.extras import require
 from uaos.files import check_folder, read_toml, write_toml
 from uaos.optimizers.catalogue import RECOMMENDED, configuration, methods
 from uaos.optimizers.configuration import UNIFORM, Configuration
@@ -229,6 +230,7 @@ class Study:
         control: str | None = None,
         focus: str | None = None,
     ) -> None:
+        require("scipy", "a study")
         size = preset if isinstance(preset, Preset) else find_preset(preset)
         self.size, self.preset = size, size.name
         self.seed, self.control = seed, control

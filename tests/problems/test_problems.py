@@ -12,24 +12,31 @@ from uaos.problems import BBOB, Problem, Suite, ackley, rastrigin, rosenbrock, s
 from uaos.problems.bbob import DIMENSIONS, GROUPS, TITLES
 
 
+@pytest.mark.parametrize("dimension", [2, 5, 20, 40])
 @pytest.mark.parametrize("function", range(1, 25))
-def test_a_bbob_problem_is_that_of_cocos_suite(function: int) -> None:
-    problem = BBOB(function, 5, 3)
-    suite = cocoex.Suite("bbob", "instances:3", "dimensions:5")
-    theirs = suite.get_problem_by_function_dimension_instance(function, 5, 3)
-    for x in np.random.default_rng(function).uniform(-5, 5, (20, 5)):
-        assert problem(x) == theirs(x)
-        assert problem(x) >= problem.optimum
-    assert (problem.low == theirs.lower_bounds).all()
-    assert (problem.high == theirs.upper_bounds).all()
-    points = np.zeros((3, 5))
+def test_a_bbob_problem_equals_that_of_coco(function: int, dimension: int) -> None:
+    """Values are the same to the last bit, inside and outside the box and near the optimum."""
+    instance = 1 + (7 * function + dimension) % 60
+    problem = BBOB(function, dimension, instance)
+    theirs = cocoex.BareProblem("bbob", function, dimension, instance)
+    rng = np.random.default_rng(function)
+    near = np.array(theirs.best_parameter()) + 1e-4 * rng.standard_normal((5, dimension))
+    drawn = rng.uniform(-5, 5, (10, dimension)), rng.uniform(-9, 9, (5, dimension))
+    points = np.concatenate([*drawn, near, np.zeros((1, dimension))])
     assert problem.evaluate(points).tolist() == [theirs(x) for x in points]
+    assert problem.optimum == theirs.best_value()
+    assert (problem.low == -5).all()
+    assert (problem.high == 5).all()
 
 
-def test_the_sphere_is_least_at_its_optimum() -> None:
-    problem = BBOB(1, 2, 1)
-    best = problem.fun.best_parameter()
-    assert problem(best) == pytest.approx(problem.optimum, abs=1e-12)
+def test_a_bbob_problem_is_least_at_its_optimum() -> None:
+    """No function falls below its optimum, which the sphere reaches."""
+    for function in range(1, 25):
+        problem = BBOB(function, 2, 1)
+        points = np.random.default_rng(function).uniform(-5, 5, (50, 2))
+        assert (problem.evaluate(points) >= problem.optimum).all()
+    sphere_problem, theirs = BBOB(1, 2, 1), cocoex.BareProblem("bbob", 1, 2, 1)
+    assert sphere_problem(theirs.best_parameter()) == sphere_problem.optimum
 
 
 def test_a_problem_survives_pickling() -> None:

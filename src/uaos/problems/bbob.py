@@ -1,4 +1,4 @@
-"""BBOB: the 24 noiseless functions of COCO, through its own implementation (coco-experiment).
+"""BBOB: the 24 noiseless functions of COCO as a suite.
 
 Hansen, N., Auger, A., Ros, R., Mersmann, O., Tušar, T. & Brockhoff, D. (2021), "COCO: a platform
 for comparing continuous optimizers in a black-box setting", Optimization Methods and Software 36.
@@ -17,14 +17,12 @@ from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol, SupportsIndex
-
-import numpy as np
+from typing import SupportsIndex
 
 from uaos.arrays import FloatArray
 from uaos.errors import InvalidFile, InvalidParameter, shortened
-from uaos.extras import optional, require
 from uaos.files import as_path, read_text
+from uaos.problems.bbob_functions import FUNCTIONS, Instance
 from uaos.problems.problem import Problem, Suite, integer_in
 from uaos.problems.references import Reference
 from uaos.problems.space import Box, FreeSpace
@@ -78,13 +76,6 @@ _LINE = "function instance, or function instance dimension, such as 3 7 20"
 _HEADERS = (["function", "instance"], ["function", "instance", "dimension"])
 
 
-class _CocoProblem(Protocol):
-    """The part of COCO's problems that is used here."""
-
-    def __call__(self, x: FloatArray) -> float: ...
-    def best_value(self) -> float: ...
-
-
 class BBOB(Problem):
     """One BBOB problem, minimized over the box [-5, 5]^D.
 
@@ -110,7 +101,6 @@ class BBOB(Problem):
     instance: int
 
     def __init__(self, function: int, dimension: int = 20, instance: int = 1) -> None:
-        # Check first: COCO ends the whole process for a problem that does not exist.
         owner = "a BBOB problem"
         number = integer_in("function", function, 1, 24, owner)
         instance = integer_in("instance", instance, 1, 1000, owner)
@@ -123,22 +113,24 @@ class BBOB(Problem):
             name=f"{name} i{instance} {dimension}-D",
             group=_group(name),
             space=FreeSpace(Box([(-5.0, 5.0)] * dimension, outside_allowed=True)),
-            vectorized=False,
+            vectorized=True,
             constraints=None,
             held_out=instance in INSTANCES and (number, instance) not in training_set(),
         )
 
     @cached_property
-    def fun(self) -> "_CocoProblem":  # type: ignore[override]
-        """Return COCO's function."""
-        cocoex = optional("cocoex", "the BBOB suite")
-        problem: _CocoProblem = cocoex.BareProblem(NAME, self.number, self.dimension, self.instance)
-        return problem
+    def fun(self) -> Callable[[FloatArray], FloatArray]:  # type: ignore[override]
+        """Return the function of points (n, D)."""
+        return FUNCTIONS[self.number](self._instance)
 
     @cached_property
     def optimum(self) -> float:  # type: ignore[override]
         """Return the smallest value of the function."""
-        return float(self.fun.best_value())
+        return self._instance.smallest
+
+    @cached_property
+    def _instance(self) -> Instance:
+        return Instance(self.number, self.dimension, self.instance)
 
     @property
     def title(self) -> str:
@@ -151,19 +143,10 @@ class BBOB(Problem):
         """Return function, dimension and instance."""
         return self.number, self.dimension, self.instance
 
-    def evaluate(self, points: FloatArray) -> FloatArray:
-        """Return the values at points (n, D), in order."""
-        fun = self.fun
-        # COCO does not check the length: it reads D numbers from each point.
-        if points.shape[1] != self.dimension:
-            message = f"points has shape {points.shape}; {self.name} expects (n, {self.dimension})"
-            raise InvalidParameter(message, name="points", value=points.shape, owner=self.name)
-        return np.array([fun(x) for x in points])
-
     def __reduce_ex__(
         self, protocol: SupportsIndex
     ) -> tuple[Callable[[int, int, int], "BBOB"], tuple[int, int, int]]:
-        # COCO's objects cannot be pickled; a worker builds each problem once.
+        # A worker builds each problem once.
         return bbob_problem, self.key
 
 
@@ -209,8 +192,6 @@ def bbob_suite(
     >>> bbob_suite(dimension=5, functions="1-3", instances="1-2").names[:2]
     ('f1 i1 5-D', 'f1 i2 5-D')
     """
-    # Check here, and not first in a worker process.
-    require("cocoex", "the BBOB suite")
     dimension = check_dimension(dimension)
     numbers = parse_numbers("functions", functions, 1, 24)
     if isinstance(instances, os.PathLike) or (

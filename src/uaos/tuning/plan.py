@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, UaosError, UnknownName
 from uaos.experiments.plan import code_hash
+from uaos.extras import require
 from uaos.optimizers.catalogue import configuration as catalogue_entry
 from uaos.params import Categorical, Value
 from uaos.problems import Problem, Suite
@@ -168,7 +169,8 @@ class TuningPlan:
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise an error if the plan cannot run: too few runs, or irace without R."""
+        """Raise an error if the plan cannot run: too few runs, no SciPy, or irace without R."""
+        require("scipy", "a tuning")
         if self.tuner == "racer":
             self.search.check()
             return
