@@ -60,7 +60,7 @@ def pytest_report_header():
 # Fixtures that take seconds to make. With several processes, tests that use the same one share one.
 SLOW_FIXTURES = (
     "undisturbed", "reports", "stores", "first", "cocopp", "interpreted", "raced", "uninterrupted",
-    "cluster",
+    "cluster", "without_extras",
 )  # fmt: skip
 # The groups that take longest.
 FIRST = ("site", "study")
@@ -70,11 +70,12 @@ FIRST = ("site", "study")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group tests by what they share; start the groups first, so that nothing waits for them."""
 
-    def turn(item: pytest.Item) -> int:
+    def turn(item: pytest.Item) -> tuple[int, str]:
         mark = item.get_closest_marker("xdist_group")
         if mark is None:
-            return len(FIRST) + 1
-        return FIRST.index(mark.args[0]) if mark.args[0] in FIRST else len(FIRST)
+            return len(FIRST) + 1, ""
+        name = mark.args[0]
+        return FIRST.index(name) if name in FIRST else len(FIRST), name
 
     for item in items:
         for name in SLOW_FIXTURES:
@@ -91,7 +92,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 20, 20)
 
 
-# The cluster outlives its tests: it does nothing between them, not even measure itself.
+# The cluster measures and logs nothing, and so costs little while no test uses it.
 _CLUSTER = """
 import sys
 
@@ -117,22 +118,45 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(scope="session")
-def _cluster_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a Dask cluster of two worker processes, in a process that ends when we do."""
-    script = tmp_path_factory.mktemp("cluster") / "cluster.py"
-    script.write_text(_CLUSTER)
-    with subprocess.Popen(
-        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process.stdout.readline().strip()
+class _Cluster:
+    """A Dask cluster of two worker processes, in a process that ends when we do."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._address = ""
+
+    def address(self, folder: Path) -> str:
+        """Return its address; start it in a folder unless it is running."""
+        if self._process is None:
+            script = folder / "cluster.py"
+            script.write_text(_CLUSTER)
+            self._process = subprocess.Popen(
+                [sys.executable, str(script)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            self._address = self._process.stdout.readline().strip()
+        return self._address
+
+    def close(self) -> None:
+        if self._process is not None:
+            with self._process:  # its input is closed, and it is waited for
+                self._process = None
+
+
+_cluster = _Cluster()
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest) -> Iterator[str]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Dask cluster that no test may damage; for tests that ignore warnings."""
     why = "dask and distributed are not installed: the extra uaos[cluster]"
     pytest.importorskip("distributed", reason=why)
-    yield request.getfixturevalue("_cluster_address")
+    yield _cluster.address(tmp_path_factory.mktemp("cluster"))
     # What Dask leaves behind may warn when it is collected: here, where warnings are ignored.
     gc.collect()
+
+
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the cluster with the last of its tests, as it takes processor time even when idle."""
+    if "cluster" not in getattr(nextitem, "fixturenames", ()):
+        _cluster.close()

@@ -10,8 +10,8 @@ from pathlib import Path
 from uaos.experiments import Outcome, Plan, Store, run_unit
 from uaos.problems import suite
 
-#: Small enough for a test: two methods on four functions in 2-D.
-SMALL = {"functions": "1-4", "dimension": 2, "instances": "1-3", "budget": 400, "uniform": False}
+#: Two methods on four functions in 2-D, with so few evaluations that workers do without numba.
+SMALL = {"functions": "1-4", "dimension": 2, "instances": "1-3", "budget": 120, "uniform": False}
 
 _OF_THE_SUITE = ("functions", "dimension", "instances")
 

@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(folder: Path) -> dict[tuple[str, ...], Done]:
+def without_extras(folder: Path) -> dict[tuple[str, ...], Done]:
     """What each command did."""
     commands = [("methods",), RUN, *HELP, *MISSING]
     done = run_in_one_process(commands, folder, before=BLOCK)
@@ -77,8 +77,8 @@ def test_minimizing_and_selecting_need_no_optional_package() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_catalogue_needs_no_optional_package(done) -> None:
-    code, out, err = done["methods",]
+def test_the_catalogue_needs_no_optional_package(without_extras) -> None:
+    code, out, err = without_extras["methods",]
     assert code == 0, err
     assert "SaDE" in out
 
@@ -91,17 +91,17 @@ def test_a_run_on_bbob_needs_no_optional_package(done) -> None:
 
 
 @pytest.mark.parametrize("words", HELP)
-def test_help_needs_no_optional_package(words: tuple[str, ...], done) -> None:
-    _, out, err = done[words]
+def test_help_needs_no_optional_package(words: tuple[str, ...], without_extras) -> None:
+    _, out, err = without_extras[words]
     assert "Traceback" not in err
     assert "Usage" in out + err
 
 
 @pytest.mark.parametrize(("words", "extra"), MISSING.items(), ids=[w[0] for w in MISSING])
 def test_a_missing_extra_is_named_in_one_line(
-    words: tuple[str, ...], extra: str, done, folder: Path
+    words: tuple[str, ...], extra: str, without_extras, folder: Path
 ) -> None:
-    code, _, err = done[words]
+    code, _, err = without_extras[words]
     assert code == 2, err
     (line,) = err.strip().splitlines()
     assert line.startswith("error: ")

@@ -2,11 +2,13 @@
 
 import io
 import os
+from collections.abc import Iterable
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from uaos.errors import InvalidParameter, shortened
-from uaos.files import MARK, as_path, whole_file
+from uaos.extras import require
+from uaos.files import MARK, as_path, check_output, whole_file
 from uaos.text import join_names
 
 if TYPE_CHECKING:  # an optional library
@@ -18,6 +20,17 @@ PICTURES: dict[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": MARK},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": MARK},
 }
+
+
+def check_picture(
+    path: str | os.PathLike[str],
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    overwrite: bool = False,
+) -> None:
+    """Refuse a path that no figure can be written to, or a missing matplotlib, before any work."""
+    check_output(path, inputs=inputs, suffixes=PICTURES, overwrite=overwrite)
+    require("matplotlib", "a figure")
 
 
 def show_in_notebooks(figure: "Figure") -> None:

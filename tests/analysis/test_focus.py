@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from raising import raises
+from tuning_cases import AtOnce
 
 import uaos
 from uaos.analysis import Results, compare, sectioning
@@ -45,7 +46,7 @@ def results(tmp_path_factory):
     suite = uaos.Suite("five", [uaos.Problem(f, [(-4, 5)] * 3, optimum=0.0) for f in functions])
     path = tmp_path_factory.mktemp("focus") / "five.db"
     methods = ["CMA-ES", "best/1", "rand/1", "uniform"]
-    run(Plan.of(methods, suite, repetitions=4, budget=600), path, jobs=1)
+    run(Plan.of(methods, suite, repetitions=4, budget=600), path, AtOnce())
     return Results.read(path)
 
 
@@ -155,7 +156,7 @@ def test_bench_and_compare_count_solved_runs_alike(tmp_path):
     ])  # fmt: skip
     path = tmp_path / "mixed.db"
     methods = ["CMA-ES", "rand/1"]
-    tallies = run(Plan.of(methods, suite, repetitions=3, budget=600), path, jobs=1)
+    tallies = run(Plan.of(methods, suite, repetitions=3, budget=600), path, AtOnce())
     (section,) = sections(Results.read(path))
     counted = {s.method: (s.solved, s.runs) for s in section.overall.standings}
     assert {m: t.solved for m, t in tallies.items()} == {m: n for m, (n, _) in counted.items()}

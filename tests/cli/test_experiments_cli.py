@@ -13,12 +13,13 @@ import pytest
 from command_line import Done
 from command_line import run as command
 from experiment_stubs import content, small_plan, wait_for
+from tuning_cases import AtOnce
 
 from uaos.cli.bench import RunProgress
 from uaos.experiments import Progress, Store, run
 from uaos.experiments.export import COLUMNS
 
-SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=200D", "--jobs=1"]
+SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=60D", "--jobs=1"]
 COMMAND = [sys.executable, "-m", "uaos", "bench"]
 
 
@@ -73,7 +74,7 @@ def test_a_store_remembers_its_commands(folder: Path, tmp_path: Path) -> None:
 
 def test_a_store_without_a_command_cannot_be_continued_alone(tmp_path: Path) -> None:
     """It was filled from Python."""
-    run(small_plan("mix", functions="1", instances="1"), tmp_path / "b.db", jobs=1)
+    run(small_plan("mix", functions="1", instances="1"), tmp_path / "b.db", AtOnce())
     done = bench("b.db", cwd=tmp_path)
     assert done.returncode == 2
     assert "--methods: b.db has no record of a command" in done.stderr
@@ -81,7 +82,7 @@ def test_a_store_without_a_command_cannot_be_continued_alone(tmp_path: Path) -> 
 
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:
     done = bench("--status", "a.db", cwd=folder)
-    assert "a.db: suite bbob, seed 1, budget 400 in 2-D" in done.stdout
+    assert "a.db: suite bbob, seed 1, budget 120 in 2-D" in done.stdout
     assert re.search(r"^JADE +0 +4 +4 +0 *$", done.stdout, re.M), done.stdout
 
 
@@ -129,7 +130,7 @@ def test_ctrl_c_ends_with_exit_code_130_and_says_how_to_continue(tmp_path: Path)
         ("new.db --methods mix --jobs 0", "jobs .*0.* processes"),
         ("no/new.db --methods mix", "no/new.db: .*folder"),
         (
-            "a.db --methods mix --seed 2 --dim 2 --budget 400",
+            "a.db --methods mix --seed 2 --dim 2 --budget 120",
             "a.db holds another.*seed: 1 .* 2 ",
         ),
         ("a.csv.db --status", "a.csv.db: .*not found"),

@@ -59,7 +59,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         assert store.configurations()["mix"] == uaos.configuration("mix").to_dict()
         assert store.methods() == ["mix"]
         assert {p.function for p in store.problems()} == {"f1", "f3"}
-        assert set(store.planned()["mix"].values()) == {(1, 400)}
+        assert set(store.planned()["mix"].values()) == {(1, 120)}
         assert store.tallies()["mix"] == (2, 1, 0, int(back.solved))
         ((started, packages),) = store.sessions
         assert started.startswith("20")

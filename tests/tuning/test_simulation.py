@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from raising import raises
+from tuning_cases import AtOnce
 from typer.testing import CliRunner
 
 import uaos
@@ -161,7 +162,7 @@ def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("members") / "members.db"
     suite = uaos.suite("bbob", dimension=2, functions="1,3,8", instances=[41, 42])
     plan = Plan.of(["BFGS", "CMA-ES", "mix"], suite, budget="500D", uniform=False)
-    run(plan, path, jobs=1)
+    run(plan, path, AtOnce())
     return path
 
 
@@ -197,7 +198,7 @@ def test_what_cannot_be_simulated_is_refused(store, tmp_path):
 def test_a_selector_is_tuned_by_simulation_and_its_file_runs(store, tmp_path):
     recordings = Recordings(store)
     plan = recordings.plan(design=narrow(recordings.design, FIXED), runs=LEAST)
-    tuned = tune(plan, tmp_path / "selector.db", jobs=1, work=recordings.simulation)
+    tuned = tune(plan, tmp_path / "selector.db", AtOnce(), work=recordings.simulation)
     tuned.best.to_toml(tmp_path / "tuned.toml")
     found = uaos.configuration(tmp_path / "tuned.toml")
     assert found.optimizer == "portfolio"
@@ -223,7 +224,7 @@ def test_other_recordings_need_another_store(store, tmp_path):
     recordings = Recordings(store)
     design = narrow(recordings.design, FIXED)
     tune(
-        recordings.plan(design=design, runs=LEAST), tmp_path / "selector.db", jobs=1,
+        recordings.plan(design=design, runs=LEAST), tmp_path / "selector.db", AtOnce(),
         work=recordings.simulation,
     )  # fmt: skip
     other = Recordings(store, ["mix", "CMA-ES"])
@@ -233,7 +234,7 @@ def test_other_recordings_need_another_store(store, tmp_path):
 
 def test_selectors_are_not_tuned_on_runs_on_test_problems(tmp_path):
     suite = uaos.suite("bbob", dimension=2, functions="1", instances="test:1")
-    run(Plan.of(["CMA-ES", "mix"], suite, budget=50, uniform=False), tmp_path / "m.db", jobs=1)
+    run(Plan.of(["CMA-ES", "mix"], suite, budget=50, uniform=False), tmp_path / "m.db", AtOnce())
     with pytest.raises(HeldOutProblems):
         Recordings(tmp_path / "m.db").plan()
 

@@ -109,8 +109,7 @@ def plot_command(
     # fmt: on
     """Draw one figure for a paper: PNG (300 dpi), SVG or PDF, one column or page wide."""
     # Here, because the analysis would slow down the start of every other command.
-    from uaos.files import check_output
-    from uaos.pictures import PICTURES
+    from uaos.pictures import check_picture
     from uaos.reporting.figures import figure, figures, save
     from uaos.reporting.style import Style
 
@@ -127,7 +126,7 @@ def plot_command(
     _check_stores(kind, paths)
     if output is None:
         raise Missing("Missing option -o FILE, a .png, .svg or .pdf file")
-    check_output(output, inputs=paths, suffixes=PICTURES, overwrite=overwrite)
+    check_picture(output, inputs=paths, overwrite=overwrite)
     style = Style(
         appearance.width, appearance.font, tuple(split_names(choice.order or ""))
     )

@@ -19,10 +19,9 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, SuiteName, grouped
 from uaos.errors import Missing
 from uaos.experiments import FINAL
-from uaos.files import check_output
 from uaos.minimization import minimize
 from uaos.optimizers.catalogue import PORTFOLIO, RECOMMENDED
-from uaos.pictures import PICTURES
+from uaos.pictures import check_picture
 from uaos.problems import BBOB, Problem
 from uaos.problems import suite as suite_called
 from uaos.result import Result, RunView, Status
@@ -96,7 +95,7 @@ def run_command(
     # fmt: on
     """Run a method on a problem, and watch its best value and operator use."""
     if plot is not None:
-        check_output(plot, suffixes=PICTURES, overwrite=overwrite)
+        check_picture(plot, overwrite=overwrite)
     problem = choice.problem()
     panel = _Panel(problem, optimizer.name, parse_budget(optimizer.budget, problem.dimension))
     result = _run(problem, optimizer, panel)

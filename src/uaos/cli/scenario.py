@@ -14,9 +14,8 @@ from rich.text import Text
 
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, grouped, split_names
-from uaos.files import check_output
 from uaos.optimizers.catalogue import expanded
-from uaos.pictures import PICTURES
+from uaos.pictures import check_picture
 from uaos.scenarios import (
     KINDS,
     Scenario,
@@ -126,7 +125,7 @@ def scenario_command(
         _replay(split_names(comparison.methods), comparison.seed)
         return
     if plot is not None:
-        check_output(plot, suffixes=PICTURES, overwrite=overwrite)
+        check_picture(plot, overwrite=overwrite)
     try:
         outcome = comparison.run(choice.scenario())
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from uaos.files import check_output
 from uaos.optimizers.catalogue import RECOMMENDED
 from uaos.optimizers.configuration import Configuration
 from uaos.params import Value
-from uaos.pictures import PICTURES
+from uaos.pictures import check_picture
 from uaos.problems import Suite
 from uaos.problems import suite as suite_called
 from uaos.text import count
@@ -194,7 +194,7 @@ def _check_plot(outputs: _Outputs, store: Path | None) -> None:
     """Raise an error if the figure would replace another file."""
     if outputs.plot is not None:
         inputs = [] if store is None else [store]
-        check_output(outputs.plot, inputs=inputs, suffixes=PICTURES, overwrite=outputs.overwrite)
+        check_picture(outputs.plot, inputs=inputs, overwrite=outputs.overwrite)
 
 
 def _required(store: Path | None) -> Path:
