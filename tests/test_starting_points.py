@@ -5,8 +5,8 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.optimizers.base import LARGEST
 from uaos.optimizers.region import Region
+from uaos.optimizers.search_box import LARGEST
 from uaos.problems import rosenbrock
 
 INF = np.inf

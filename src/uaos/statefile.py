@@ -133,6 +133,17 @@ def new_generator(name: object) -> np.random.Generator:
     return np.random.Generator(BIT_GENERATORS[name]())
 
 
+def copied(value: Any) -> Any:
+    """Return a copy of a tree: of numbers, strings, arrays, and lists and dicts of these."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: copied(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [copied(v) for v in value]
+    return value
+
+
 def _checked(path: Path) -> tuple[State, list[_Array]]:
     """Return the header and the arrays of a file, after checks of sizes and checksum."""
     size = path.stat().st_size

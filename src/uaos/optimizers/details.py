@@ -37,6 +37,14 @@ class Details:
     residuals: FloatArray | None = None
 
 
+def first_gradient(details: Details | None) -> FloatArray | None:
+    """Return the gradient at the first point of a batch, if it is known and finite."""
+    if details is None or details.gradients is None:
+        return None
+    gradient: FloatArray = details.gradients[0]
+    return gradient if np.isfinite(gradient).all() else None
+
+
 def stacked(rows: Sequence[Details | None]) -> Details | None:
     """Return the constraints at several points, those of one in each row; NaN where unknown."""
     known = next((row for row in rows if row is not None), None)

@@ -7,6 +7,7 @@ import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
+from uaos.optimizers.details import first_gradient
 from uaos.optimizers.limited import LimitedModel
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
@@ -401,7 +402,7 @@ class LocalSearch(RestartingSearch):
         self._f = float(values[0])
         self._phase = "gradient"
         self._central = not self._starts_forward
-        gradient = self._told_gradient()
+        gradient = first_gradient(self.details)
         if gradient is not None:
             self._take_gradient(gradient)
 
@@ -672,7 +673,7 @@ class LocalSearch(RestartingSearch):
         if better and enough:
             first = self._trial_x is None
             self._trial_x, self._trial_f, self._trial_length = x.copy(), f, self._length
-            self._trial_gradient = self._told_gradient()
+            self._trial_gradient = first_gradient(self.details)
             if vertex > 1.5 and self._trials < _MAX_TRIALS:
                 self._length *= min(vertex, 4.0)
                 if not np.array_equal(self._inside(self._x + self._length * self._direction), x):

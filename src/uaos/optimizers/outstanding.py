@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import BoolArray, FloatArray
+from uaos.arrays import FloatArray
 from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.details import Details, stacked
+from uaos.optimizers.feedback import Feedback, Replies
 
 if TYPE_CHECKING:
     from uaos.optimizers.base import Optimizer
@@ -42,10 +43,8 @@ class _OpenBatch:
     batch: Batch
     points: FloatArray  # with integers rounded
     first: int  # number of its first point
-    values: FloatArray
-    violations: FloatArray
+    replies: Replies
     details: list[Details | None]
-    told: BoolArray
     epsilon: float  # largest violation at which the optimizer needs values
     handed_out: int = 0
 
@@ -88,7 +87,7 @@ class Outstanding:
     @property
     def waiting(self) -> int:
         """Number of points that are out."""
-        return sum(o.handed_out - int(o.told.sum()) for o in self._open)
+        return sum(o.handed_out - int(o.replies.told.sum()) for o in self._open)
 
     def ask(self, n: int) -> list[tuple[int, FloatArray]]:
         """Return up to n points, each with its number.
@@ -113,7 +112,7 @@ class Outstanding:
     def _source(self, number: int) -> _OpenBatch:
         """Return the batch of a point that is out."""
         source = next((o for o in self._open if o.first <= number < o.first + o.handed_out), None)
-        if source is None or source.told[number - source.first]:
+        if source is None or source.replies.told[number - source.first]:
             raise InvalidFeedback(f"point {number} is not out; expected a number that ask() gave")
         return source
 
@@ -145,15 +144,14 @@ class Outstanding:
         source = self._source(number)
         row = number - source.first
         self.optimizer.count_one(source.batch.points[row], value, violation)
-        source.values[row] = value
-        source.violations[row] = np.nan if violation is None else violation
+        replies = source.replies
+        replies.add(row, value, violation)
         source.details[row] = details
-        source.told[row] = True
-        if source.told.all():
+        if replies.complete:
             self._open.remove(source)
-            violations = None if violation is None else source.violations
-            told = stacked(source.details)
-            self.optimizer.learn_batch(source.batch, source.values, violations, told)
+            violations = None if violation is None else replies.violations
+            feedback = Feedback.of(replies.values, violations)
+            self.optimizer.learn_batch(source.batch, feedback, stacked(source.details))
 
     def ask_points(self, n: int) -> FloatArray:
         """Return up to n points, (n, D), to be told by :meth:`tell_points`."""
@@ -203,9 +201,8 @@ class Outstanding:
         points = self.optimizer.ask()
         n, epsilon = len(points), self.optimizer.epsilon
         opened = _OpenBatch(
-            self.optimizer.set_aside(), points, self._proposed, np.full(n, np.nan),
-            np.full(n, np.nan), [None] * n, np.zeros(n, bool), epsilon,
-        )  # fmt: skip
+            self.optimizer.set_aside(), points, self._proposed, Replies.to(n), [None] * n, epsilon
+        )
         self._proposed += n
         self._open.append(opened)
         return opened

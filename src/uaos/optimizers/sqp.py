@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
+from uaos.optimizers.details import first_gradient
 from uaos.optimizers.optima import Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
@@ -290,7 +291,7 @@ class SQP(RestartingSearch):
     def _differentiate(self) -> None:
         """Go on with the gradient, which takes differences unless all of it is known."""
         self._phase = "gradient"
-        told = self._told_gradient()
+        told = first_gradient(self.details)
         self._known = None if told is None else told * self._scale
         if self._known is not None and not len(self._c):
             self._gradient, self._jacobian = self._known, np.zeros((0, self.dimension))

@@ -16,7 +16,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
-from uaos.optimizers import feasibility
+from uaos.optimizers import feasibility, saving
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import custom, layout, saved
@@ -290,8 +290,8 @@ class DifferentialEvolution(Optimizer):
         A parent stays as long as its offspring look worse. Where values are noisy, those with the
         luckiest values stay, unless new values show what they are.
         """
-        epoch = self.epoch
-        due = self.noise.strong and not self._constrained and self.iterations % REASSESSMENT == 0
+        epoch, plain = self.epoch, not self.incumbent.constrained
+        due = self.noise.strong and plain and self.iterations % REASSESSMENT == 0
         epoch.reassessing = due and not epoch.reassessed
         epoch.reassessed = epoch.reassessing
         return epoch.reassessing
@@ -575,7 +575,7 @@ class DifferentialEvolution(Optimizer):
         """
         passed = as_members(operators) if operators else ()
         own = {member.name: member for member in passed if not isinstance(member, Operator)}
-        return cls._load(path, own)
+        return saving.read(cls, path, own)
 
     def __repr__(self) -> str:
         sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"

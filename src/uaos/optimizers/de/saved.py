@@ -7,10 +7,9 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidFile
-from uaos.optimizers.base import copied
 from uaos.optimizers.de.operators import least_population
 from uaos.optimizers.de.settings import MOST_PARENTS
-from uaos.statefile import SavedState, State
+from uaos.statefile import SavedState, State, copied
 
 if TYPE_CHECKING:
     from uaos.optimizers.de.optimizer import DifferentialEvolution

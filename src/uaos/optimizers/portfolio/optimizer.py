@@ -283,7 +283,8 @@ class Portfolio(Optimizer):
         start = x[None] if self.evaluations > _BEGINNING * self.dimension else None
         self._seat(members, [self._built(member, start) for member in members])
         self._begin()
-        self.best_x, self.best_fitness, self.settled = x, value, []
+        self.incumbent = dataclasses.replace(self.incumbent, x=x, value=value)
+        self.settled = []
         self.restarts = 0
 
     def _seat_noisy(self) -> None:

@@ -49,7 +49,10 @@ class Searcher(Protocol):
     """Interface of a running member that :class:`Turns` needs; every optimizer has it."""
 
     evaluations: int
-    best_fitness: float
+
+    @property
+    def best_fitness(self) -> float:
+        """Best value so far."""
 
     @property
     def restarts(self) -> int:
