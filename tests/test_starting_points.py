@@ -118,6 +118,8 @@ def test_later_runs_start_from_wider_boxes_around_the_starting_point():
     widths = np.array([np.subtract(*region.draw(rng)[::-1])[0] for _ in range(200)])
     assert widths.min() < 10
     assert widths.max() > 1000
+    drawn = np.array([np.subtract(*region.draw(rng, most=0.5)[::-1])[0] for _ in range(200)])
+    assert 4 <= drawn.min() < drawn.max() < 4 * np.sqrt(2e4 / 4)
 
 
 def test_a_box_that_fits_is_drawn_whole_and_without_random_numbers():

@@ -221,3 +221,86 @@ def test_contradictory_tangents_and_constraints_of_all_sizes(seed):
     )  # fmt: skip
     assert result.maxcv == 0
     assert result.fun <= -4529.1
+
+
+def test_differences_become_shorter_where_slopes_change_quickly():
+    """A rational fit to exp from one side (CUTEst's EXPFITB): differences of 2 % hid its slopes."""
+    t = np.linspace(0.0, 5.0, 51)
+    powers = np.vander(t, 3, increasing=True)
+    shifts = np.column_stack([t - 5.0, (t - 5.0) ** 2])
+    above = np.hstack([powers, -np.exp(t)[:, None] * shifts])
+    positive = np.hstack([np.zeros((51, 3)), shifts])
+    limits = SimpleNamespace(
+        A=np.vstack([above, positive]), lb=np.append(np.exp(t), np.full(51, -0.99999)), ub=INF
+    )
+
+    def misfit(x):
+        ratios = powers @ x[:3] / (1.0 + shifts @ x[3:])
+        return float(np.sum((ratios / np.exp(t) - 1.0) ** 2))
+
+    result = search(misfit, None, limits, x0=[1, 1, 6, 0, 0], budget=400)
+    assert result.maxcv == 0
+    assert result.fun == pytest.approx(0.0050193657, abs=1e-6)
+
+
+def test_wide_differences_of_exponentials_do_not_spoil_the_model():
+    """Problem 111 of Hock and Schittkowski: over a tenth of the box, slopes are 1e10."""
+    costs = [-6.089, -17.164, -34.054, -5.914, -24.721, -14.986, -24.1, -10.708, -26.662, -22.179]
+    atoms = np.zeros((3, 10))
+    atoms[0, [0, 1, 2, 5, 9]] = 1, 2, 2, 1, 1
+    atoms[1, [3, 4, 5, 6]] = 1, 2, 1, 1
+    atoms[2, [2, 6, 7, 8, 9]] = 1, 1, 1, 2, 1
+    balance = SimpleNamespace(fun=lambda x: atoms @ np.exp(x) - [2, 1, 1], lb=0.0, ub=0.0)
+
+    def energy(x):
+        return float(np.exp(x) @ (costs + x - np.log(np.exp(x).sum())))
+
+    result = search(energy, [(-100, 100)] * 10, balance, x0=np.full(10, -2.3), budget=600)
+    assert result.maxcv <= 1e-5
+    assert result.fun == pytest.approx(-47.7611, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_start_near_x0_first_where_there_are_no_bounds(seed):
+    """CUTEst's MWRIGHT: from its start a run ends at 24.3, from points nearby at 0.8."""
+    root = math.sqrt(2)
+    limits = SimpleNamespace(
+        fun=lambda x: [
+            x[0] + x[1] ** 2 + x[2] ** 3 - 2 - 3 * root,
+            x[1] - x[2] ** 2 + x[3] + 2 - 2 * root,
+            x[0] * x[4] - 2,
+        ],
+        lb=0.0,
+        ub=0.0,
+    )
+
+    def fun(x):
+        a, b, c, d, e = x
+        return a**2 + (a - b) ** 2 + (b - c) ** 3 + (c - d) ** 4 + (d - e) ** 4
+
+    result = search(fun, None, limits, x0=[-1, 2, 1, -2, -2], budget=1500, seed=seed)
+    assert result.fun == pytest.approx(0.83716, abs=1e-4)
+
+
+SHIFTED = np.array([1.0, 2.0, 3.0, 4.0])
+ROW = [1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "optimum"),
+    [
+        (SimpleNamespace(A=[ROW, ROW, [2.0] * 4], lb=[4, 4, 8], ub=[4, 4, 8]), 9.0),
+        (SimpleNamespace(fun=lambda x: 1e6 * (x @ x - 4), lb=0.0, ub=0.0), 12.09110),
+        (SimpleNamespace(fun=lambda x: x @ x, lb=9.0, ub=9.0), 6.13665),
+    ],
+    ids=["redundant", "badly scaled", "no slope at the start"],
+)
+def test_equalities_that_stop_other_solvers(limits, optimum):
+    """SciPy's SLSQP makes no step on any of these."""
+    result = uaos.minimize(
+        lambda x: float((x - SHIFTED) @ (x - SHIFTED)), [(-10, 10)] * 4, constraints=limits,
+        x0=np.zeros(4), seed=1,
+    )  # fmt: skip
+    assert result.success
+    assert result.fun == pytest.approx(optimum, abs=1e-4)
+    assert result.nfev < 1000

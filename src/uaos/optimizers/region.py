@@ -80,14 +80,17 @@ class Region:
         """Return the widest box that a run starts from."""
         return self._sized(1.0)
 
-    def draw(self, rng: np.random.Generator, n: int | None = None) -> tuple[FloatArray, FloatArray]:
+    def draw(
+        self, rng: np.random.Generator, n: int | None = None, most: float = 1.0
+    ) -> tuple[FloatArray, FloatArray]:
         """Draw a box to start from, or `n`, (n, D): widths are uniform on a logarithmic scale.
 
-        The box itself is all there is, and no number is drawn, where no coordinate is narrowed.
+        They are at most `most` on a scale from 0, the first box, to 1, the widest. The box itself
+        is all there is, and no number is drawn, where no coordinate is narrowed.
         """
         if not self.narrowed.any():
             return self.low, self.high
-        return self._sized(rng.random(() if n is None else (n, 1)))
+        return self._sized(most * rng.random(() if n is None else (n, 1)))
 
     def _sized(self, share: FloatArray | float) -> tuple[FloatArray, FloatArray]:
         """Return the box between the first and the widest, on a logarithmic scale."""

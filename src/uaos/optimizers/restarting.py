@@ -83,9 +83,13 @@ class RestartingSearch(Optimizer):
         if self._runs == 0:
             low, high = self.region.first()
             return 0.5 * (low + high)
-        low, high = self.region.draw(self.rng)
+        low, high = self._drawn_box()
         self._width = high - low
         return self._drawn_start(low, high)
+
+    def _drawn_box(self) -> tuple[FloatArray, FloatArray]:
+        """Draw the box of a starting point."""
+        return self.region.draw(self.rng)
 
     def _drawn_start(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Draw a starting point from a box."""

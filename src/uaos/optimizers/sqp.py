@@ -22,6 +22,9 @@ _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, and up to the other one where slopes change
 # quickly: this many times the relative error of linear predictions beyond what is negligible.
 _SHARE, _LARGEST_SHARE, _WIDENING, _NEGLIGIBLE = 0.02, 0.3, 20.0, 0.01
+# Where steps shorter than the differences fail, the former share falls by this factor, down to the
+# other one, for the rest of the run.
+_REFINEMENT, _FINEST_SHARE = 0.03, 1e-5
 # If one of this many first steps has a larger error, the run becomes a coarse one.
 _EARLY, _ROUGH = 3, 0.2
 # Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
@@ -36,6 +39,9 @@ _COARSE = (0.1, 0.0)
 _SHORT = 0.1
 # The first step is about this long, in units of the scale.
 _FIRST_LENGTH = 1.0
+# The curvature of the first model, as a share of that along the first step, unless differences are
+# wide. Updates raise one that is too low at once, and a step that is too long costs one point.
+_LOW_CURVATURE = 0.3
 # Sufficient decrease of the merit (Armijo), as a share of what the model promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
@@ -47,6 +53,8 @@ _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 _MET = 1e-6
 # Starting points drawn for each run: it starts from that which is furthest from earlier ones.
 _DRAWN, _MAX_STARTS = 10, 50
+# Where the box is far wider than the scale, the boxes of starting points grow over this many runs.
+_MAX_NEAR = 10
 # A run ends if its model predicts a known optimum: relative to the step there, and to the scale.
 _PREDICTED, _AT = 0.2, 1e-6
 # A run ends after this many iterations in a row whose gain or steps are within rounding errors.
@@ -136,9 +144,9 @@ class SQP(RestartingSearch):
         *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
         "_hessian", "_offsets",
         "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
-        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_share", "_error",
-        "_steps", "_spread", "_trials", "_returns",
-        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
+        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_share",
+        "_least_share", "_error", "_steps", "_spread", "_trials", "_returns", "_corrected",
+        "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -175,6 +183,10 @@ class SQP(RestartingSearch):
         best: FloatArray = drawn[away.max(axis=2).min(axis=1).argmax()]
         return best
 
+    def _drawn_box(self) -> tuple[FloatArray, FloatArray]:
+        drawn = self._runs - (1 if self.x0 is None else len(self.x0))
+        return self.region.draw(self.rng, most=min(1.0, drawn / _MAX_NEAR))
+
     def _begin_run(self) -> None:
         D = self.dimension
         self._starts = np.vstack([self._starts, self._x])[-_MAX_STARTS:]
@@ -194,6 +206,7 @@ class SQP(RestartingSearch):
         self._spread = _COARSE[0] if self._runs % 2 == 0 else 0.0  # least difference at present
         self._moved = 0.0  # length of the last step
         self._share = _SHARE  # least difference in units of that
+        self._least_share = _SHARE  # what that is where all is smooth
         self._error = np.inf  # relative error of the last linear prediction
         self._steps = 0
         self._trials = 0
@@ -385,7 +398,9 @@ class SQP(RestartingSearch):
         if not (np.isfinite(sy) and s.any()):
             return
         if self._updates == 0 and sy > 0:
-            self._hessian = np.eye(self.dimension) * max(float(y @ y) / sy, 1e-12)
+            low = _LOW_CURVATURE * sy / float(s @ s)
+            curvature = float(y @ y) / sy if self._spread > 0 else low
+            self._hessian = np.eye(self.dimension) * max(curvature, 1e-12)
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
         if sBs <= 0:
@@ -595,7 +610,7 @@ class SQP(RestartingSearch):
         error = float((self._errors[active] / np.where(reach > 0, reach, np.inf)).max(initial=0.0))
         # Where all is smooth, errors fall: two in a row must be large.
         excess = min(error, self._error) - _NEGLIGIBLE
-        self._share = min(max(_WIDENING * excess, _SHARE), _LARGEST_SHARE)
+        self._share = min(max(_WIDENING * excess, self._least_share), _LARGEST_SHARE)
         self._error = error
         self._steps += 1
         if self._spread == 0 and self._runs % 2 and self._steps <= _EARLY and error > _ROUGH:
@@ -609,12 +624,16 @@ class SQP(RestartingSearch):
             self._no_progress()
             return
         self._refined = True
+        self._least_share = max(_REFINEMENT * self._least_share, _FINEST_SHARE)
         self._phase = "gradient"
 
     def _no_progress(self) -> None:
         """Try again with central differences; if that was tried, the run has ended."""
         if self._spread > 0:
             self._spread = _COARSE[_COARSE.index(self._spread) + 1]
+            self._penalties = np.zeros(len(self._c))
+            if not self._updates:
+                self._old_x = None  # the model is that of slopes over a large range
             self._phase = "gradient"
             return
         if self._retrying or (self._known is not None and not len(self._c)):
