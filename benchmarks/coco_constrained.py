@@ -37,17 +37,48 @@ class _Spent(Exception):
     """The budget is spent."""
 
 
-def with_uaos(problem: Any, budget: int, seed: int) -> None:
-    """Run the default method; a point costs an evaluation of the function and the constraints."""
-    import uaos
+def with_uaos(method: str | None = None) -> Callable[[Any, int, int], None]:
+    """Return a runner of a method, by default the default one.
 
-    limits = SimpleNamespace(fun=problem.constraint, lb=-np.inf, ub=0.0)
-    bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
-    points = max(budget // 2, 1)
-    uaos.minimize(
-        problem, bounds, constraints=limits, x0=problem.initial_solution, budget=points, seed=seed,
-        history=False,
-    )  # fmt: skip
+    A point costs an evaluation of the function and of the constraints.
+    """
+
+    def run(problem: Any, budget: int, seed: int) -> None:
+        import uaos
+
+        limits = SimpleNamespace(fun=problem.constraint, lb=-np.inf, ub=0.0)
+        bounds = np.column_stack([problem.lower_bounds, problem.upper_bounds])
+        uaos.minimize(
+            problem, bounds, method=method, constraints=limits, x0=problem.initial_solution,
+            budget=max(budget // 2, 1), seed=seed, history=False,
+        )  # fmt: skip
+
+    return run
+
+
+def with_pycma(problem: Any, budget: int, seed: int) -> None:
+    """Run pycma with its augmented Lagrangian; each restart doubles the population."""
+    import cma
+
+    rng = np.random.default_rng(seed)
+    low, high = problem.lower_bounds, problem.upper_bounds
+    start, size, runs = problem.initial_solution, 0, 0
+    options: dict[str, Any] = {
+        "verbose": -9, "bounds": [low.tolist(), high.tolist()], "tolstagnation": 200,
+    }  # fmt: skip
+    while (left := budget - problem.evaluations - problem.evaluations_constraints) > 0:
+        options |= {"seed": seed + 1 + runs, "maxfevals": left // 2 + 1}
+        if runs:
+            options["popsize"] = 2 * size
+        search = cma.CMAEvolutionStrategy(start, 2.0, options)
+        merit = cma.ConstrainedFitnessAL(problem, problem.constraint)
+        while not search.stop():
+            points = search.ask()
+            search.tell(points, [merit(point) for point in points])
+            merit.update(search)
+            if problem.evaluations + problem.evaluations_constraints >= budget:
+                break
+        start, size, runs = rng.uniform(low, high), search.popsize, runs + 1
 
 
 def with_scipy(method: str) -> Callable[[Any, int, int], None]:
@@ -86,7 +117,10 @@ def with_scipy(method: str) -> Callable[[Any, int, int], None]:
 
 
 CONTENDERS: dict[str, Callable[[Any, int, int], None]] = {
-    "uaos": with_uaos,
+    "uaos": with_uaos(),
+    "CMA-ES": with_uaos("CMA-ES"),
+    "mix": with_uaos("mix"),
+    "pycma": with_pycma,
     "SLSQP": with_scipy("SLSQP"),
     "COBYLA": with_scipy("COBYLA"),
     "COBYQA": with_scipy("COBYQA"),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from statistics import linear_regression, median, pvariance
+from statistics import linear_regression, mean, median, pvariance
 
 import numpy as np
 
@@ -570,6 +570,21 @@ def constrained() -> str:
             for (dimension, at, instances), shares in lines.items()
         ),
     )
+
+
+def multimodal() -> str:
+    """Return the share of targets reached on Rastrigin functions with constraints."""
+    runs = data("constrained-multimodal")
+    budgets = ("300", "1000", "3000", "10000")
+    rows = []
+    for function, name in dict.fromkeys((r["function"], r["contender"]) for r in reversed(runs)):
+        own = [r for r in runs if (r["function"], r["contender"]) == (function, name)]
+        means = (
+            mean(float(r["share"]) for r in own if r["evaluations_per_dimension"] == budget)
+            for budget in budgets
+        )
+        rows.append((function, name, *(f"{share:.2f}" for share in means)))
+    return markdown(("function", "", *(f"{int(budget):,}·D" for budget in budgets)), rows)
 
 
 def engineering() -> str:
@@ -1133,6 +1148,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "moves": moves,
     "few": few,
     "constrained": constrained,
+    "constrained-multimodal": multimodal,
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
     "cutest-constrained": lambda: cutest("cutest-constrained"),
