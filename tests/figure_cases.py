@@ -87,7 +87,7 @@ def tuning(path: Path) -> Path:
     setup = {**tuning_cases.SETUP, "space": SPACE}
     with TuningStore.create_or_resume(path, suite("bbob", dimension=2, instances=[16])) as made:
         number = made.begin(setup)
-        with made._transaction():
+        with made.database.transaction():
             made.add_methods({"key": "{}"})
         first = range(1, 17)
         made.add(number, *[_candidate(n, 1) for n in first])

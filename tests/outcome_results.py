@@ -8,7 +8,7 @@ import numpy as np
 from uaos.analysis import Results
 from uaos.analysis.results import arranged
 from uaos.experiments.recorder import TARGETS
-from uaos.experiments.store import ProblemRecord, RunTable
+from uaos.experiments.run_table import ProblemRecord, RunTable
 from uaos.experiments.unit import Outcome
 
 

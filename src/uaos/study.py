@@ -18,7 +18,8 @@ from uaos.experiments import Progress
 from uaos.experiments import run as run_plan
 from uaos.experiments.executors import check_pool
 from uaos.experiments.plan import Plan
-from uaos.experiments.store import Store, Tally
+from uaos.experiments.reader import Tally
+from uaos.experiments.store import Store
 from uaos.experiments.unit import Unit, run_unit
 from uaos.extras import require
 from uaos.files import check_folder, read_toml, write_toml

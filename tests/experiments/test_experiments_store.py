@@ -14,7 +14,7 @@ from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Plan, PlanConflict, Store, StoreInUse, run_unit
 from uaos.experiments.merge import MergeConflict, merge_stores
 from uaos.experiments.provenance import command_line
-from uaos.experiments.storefile import FORMAT
+from uaos.experiments.schema import FORMAT
 from uaos.experiments.unit import Finished, Unit, failed
 
 

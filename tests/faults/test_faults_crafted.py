@@ -12,7 +12,7 @@ import pytest
 from command_line import run as command_line
 from fault_tools import BENCH, TUNE, attempt, make_store, runs, short_and_long
 
-from uaos.experiments import Store, runner, storefile
+from uaos.experiments import Store, runner, schema, storefile
 from uaos.experiments.executors import SharedPool
 from uaos.tuning import costs
 
@@ -50,7 +50,7 @@ def columns(path: Path) -> list[tuple[str, str]]:
 def craft(path: Path, table: str, column: str, value: object, *, every: bool) -> bool:
     """Change a column of one row or of all, and the checksums; whether SQLite allows it."""
     connection = storefile.prepared(sqlite3.connect(path))
-    checked, _ = storefile._checked(table)
+    checked, _ = schema.checked_columns(table)
     key = "" if every else f" WHERE {column} = (SELECT {column} FROM {table} LIMIT 1)"
     with closing(connection):
         try:

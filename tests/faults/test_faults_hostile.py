@@ -19,7 +19,8 @@ from uaos import loading, statefile
 from uaos.errors import InvalidParameter
 from uaos.experiments import Store, recorder
 from uaos.experiments.recorder import unpack_trace
-from uaos.experiments.storefile import connect, insert
+from uaos.experiments.rows import insert
+from uaos.experiments.storefile import connect
 
 EVIL = "import os; os.mkdir('owned')"
 

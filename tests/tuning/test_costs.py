@@ -348,7 +348,7 @@ def test_it_works_in_a_thread_where_signals_cannot_be_caught(tmp_path: Path) -> 
 
 
 def test_a_store_that_cannot_be_written_any_more_is_a_clear_error(store: TuningStore) -> None:
-    store._connection.execute("PRAGMA query_only = 1")
+    store.database.connection.execute("PRAGMA query_only = 1")
     with (
         CandidateRunner(store, "error", each, AtOnce(), work=cheap) as runner,
         pytest.raises(UaosError, match=r"t.db: cannot be written \(attempt to write a readonly"),

@@ -17,8 +17,9 @@ from raising import raises
 import uaos
 from uaos.errors import InvalidFile, UaosError, UnknownName
 from uaos.experiments import Plan, Store, StoreInUse
+from uaos.experiments.database import Database
 from uaos.experiments.recorder import TARGETS
-from uaos.experiments.storefile import FORMAT, SCHEMA, create_tables
+from uaos.experiments.schema import FORMAT, SCHEMA, create_tables
 from uaos.experiments.unit import Outcome, Unit, failed, outcome
 from uaos.problems import suite
 from uaos.tuning.store import Candidate, Cost, Elite, Iteration, Step, TuningStore
@@ -190,9 +191,10 @@ def test_the_record_of_a_race_is_read_as_it_was_written(tmp_path: Path) -> None:
 @given(st.floats())
 def test_every_cost_survives(cost: float) -> None:
     # SQLite itself turns a NaN into NULL
-    store = TuningStore(Path("memory"), sqlite3.connect(":memory:", isolation_level=None), None)
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    store = TuningStore(Database(Path("memory"), connection, None))
     with store:
-        create_tables(store._connection)
+        create_tables(connection)
         store.add(1, Step(1, 1, "f1", 1, 1, 1, 1), Cost(1, 1, cost))
         ((_, _, back),) = store.results(1)
     assert back == cost or (math.isnan(back) and math.isnan(cost))
@@ -361,6 +363,6 @@ def test_what_cannot_be_a_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_damaged_later_is_a_clear_error(store: TuningStore) -> None:
-    store._connection.execute("DROP TABLE runs")
+    store.database.connection.execute("DROP TABLE runs")
     with pytest.raises(InvalidFile):
         store.cached()

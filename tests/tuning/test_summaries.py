@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[TuningStore]:
     """Race 1: twelve candidates whose costs are their numbers. Race 2: 1, 2, and two new ones."""
     with TuningStore.create_or_resume(tmp_path / "x.db", SUITE) as made:
         number = made.begin(SETUP)
-        with made._transaction():
+        with made.database.transaction():
             made.add_methods({"key": "{}"})
         made.add(number, *[candidate(n, reward="a", F=0.5) for n in range(1, 7)])
         made.add(number, *[candidate(n, reward="b", F=0.5, W=10 * (n - 6)) for n in range(7, 13)])
@@ -118,7 +118,7 @@ def test_a_parameter_that_does_nothing_has_no_importance(tmp_path: Path) -> None
     """Alternating values among ranked candidates: less than random groups explain, so 0."""
     with TuningStore.create_or_resume(tmp_path / "x.db", SUITE) as store:
         number = store.begin(SETUP)
-        with store._transaction():
+        with store.database.transaction():
             store.add_methods({"key": "{}"})
         made = [candidate(n, reward="abba"[n % 4], F=n / 100) for n in range(40)]
         store.add(number, *made)

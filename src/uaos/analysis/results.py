@@ -16,7 +16,8 @@ from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, UnknownName
 from uaos.experiments.plan import differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
-from uaos.experiments.store import ProblemRecord, RunTable, Store
+from uaos.experiments.run_table import ProblemRecord, RunTable
+from uaos.experiments.store import Store
 from uaos.optimizers.configuration import UNIFORM
 from uaos.text import count, natural_key
 

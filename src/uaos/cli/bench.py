@@ -30,7 +30,8 @@ from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
 from uaos.experiments.provenance import command_line
-from uaos.experiments.store import ProblemRecord, Tally
+from uaos.experiments.reader import Tally
+from uaos.experiments.run_table import ProblemRecord
 from uaos.experiments.unit import Outcome
 from uaos.files import check_output
 from uaos.loading import load_file

@@ -14,11 +14,12 @@ results do not depend on order, workers or interruptions. `uaos bench` is the sa
 """
 
 from uaos.experiments.executors import WorkersLost
+from uaos.experiments.lock import StoreInUse
 from uaos.experiments.plan import Plan, PlanConflict
 from uaos.experiments.recorder import ECDF_TARGETS, FINAL, TARGETS, Trace
+from uaos.experiments.run_table import RunTable
 from uaos.experiments.runner import Progress, run
-from uaos.experiments.store import RunTable, Stopped, Store
-from uaos.experiments.storefile import StoreInUse
+from uaos.experiments.store import Stopped, Store
 from uaos.experiments.unit import Outcome, Unit, run_unit
 
 __all__ = [

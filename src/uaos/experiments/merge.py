@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError
+from uaos.experiments.database import Database
+from uaos.experiments.lock import Lock
 from uaos.experiments.plan import differences
 from uaos.experiments.provenance import current_command
-from uaos.experiments.store import COMMAND_KEY, Store
-from uaos.experiments.storefile import Lock, connect, create, insert, is_whole
+from uaos.experiments.reader import COMMAND_KEY
+from uaos.experiments.rows import is_whole
+from uaos.experiments.store import Store
+from uaos.experiments.storefile import connect, create
 from uaos.experiments.unit import Unit
 from uaos.files import as_path, whole_file
 
@@ -48,11 +52,11 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
         )  # fmt: skip
     with whole_file(target) as part:
         create(part)
-        with Store(part, connect(part, write=True), Lock(part)) as merged:
+        with Store(Database(part, connect(part, write=True), Lock(part))) as merged:
             first: Path | None = None
             for source in sources:
                 with Store.open(source) as store:
-                    store.check_pages()
+                    store.database.check_pages()
                     different = differences(merged.identity(), store.identity()) if first else []
                     if different:
                         raise MergeConflict(
@@ -61,47 +65,47 @@ def merge_stores(out: str | os.PathLike[str], sources: Sequence[str | os.PathLik
                         )
                     _copy(merged, store)
                     first = first or store.path
-            with merged._transaction():
+            with merged.database.transaction():
                 merged.add_command(current_command())
             return sum(tally.done + tally.failed for tally in merged.tallies().values())
 
 
 def _copy(merged: Store, store: Store) -> None:
-    into = merged._connection
-    with merged._transaction():
-        about = store._rows(f"SELECT key, value FROM about WHERE key NOT GLOB '{COMMAND_KEY}*'")
-        insert(into, "about", about, "INSERT OR IGNORE")
-        suite = store._rows("SELECT id, name, file, source, hash FROM suite")
-        insert(into, "suite", suite, "INSERT OR IGNORE")
+    into, rows_of = merged.database, store.database.rows
+    with into.transaction():
+        about = rows_of(f"SELECT key, value FROM about WHERE key NOT GLOB '{COMMAND_KEY}*'")
+        into.insert("about", about, "INSERT OR IGNORE")
+        suite = rows_of("SELECT id, name, file, source, hash FROM suite")
+        into.insert("suite", suite, "INSERT OR IGNORE")
         for command in store.commands:
             merged.add_command(command)
         numbers: dict[str, dict[int, int]] = {}
         for table in ("methods", "problems"):
             columns = "name, configuration" if table == "methods" else _PROBLEM
-            rows = store._rows(f"SELECT id, {columns} FROM {table} ORDER BY id")
-            ids = merged.add_named(table, (row for _, *row in rows))
+            rows = rows_of(f"SELECT id, {columns} FROM {table} ORDER BY id")
+            ids = into.insert_named(table, (row for _, *row in rows))
             numbers[table] = {number: ids[name] for number, name, *_ in rows}
         merged.add_plan(store.planned())
-        last = merged._rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
-        sessions = store._rows("SELECT id, started, versions FROM sessions")
-        insert(into, "sessions", [(last + number, *rest) for number, *rest in sessions])
+        last = merged.database.rows("SELECT COALESCE(MAX(id), 0) FROM sessions")[0][0]
+        sessions = rows_of("SELECT id, started, versions FROM sessions")
+        into.insert("sessions", [(last + number, *rest) for number, *rest in sessions])
         _copy_runs(merged, store, numbers, last)
 
 
 def _copy_runs(
     merged: Store, store: Store, numbers: dict[str, dict[int, int]], sessions: int
 ) -> None:
-    for *values, session, trace, course in store._rows(
+    for *values, session, trace, course in store.database.rows(
         f"SELECT {_RUN}, session, traces.data, courses.data FROM runs JOIN traces ON "
         "traces.run = runs.id LEFT JOIN courses ON courses.run = runs.id AND "
         f"{is_whole('courses')} WHERE {is_whole('runs')} AND {is_whole('traces')}"
     ):
         method, problem, *more = values
         row = (numbers["methods"][method], numbers["problems"][problem], *more)
-        before = merged._rows(f"SELECT {_RUN} FROM runs WHERE {_KEY}", row[:5])
+        before = merged.database.rows(f"SELECT {_RUN} FROM runs WHERE {_KEY}", row[:5])
         if before and not _replaces(before[0], row, merged, store):
             continue
-        merged._put_row((*row, session and session + sessions), trace, course)
+        merged.put_row((*row, session and session + sessions), trace, course)
 
 
 def _replaces(before: tuple[Any, ...], row: tuple[Any, ...], merged: Store, store: Store) -> bool:

@@ -19,7 +19,8 @@ from uaos.experiments.executors import (
     pool_for,
 )
 from uaos.experiments.plan import Plan
-from uaos.experiments.store import Stopped, Store, Tally
+from uaos.experiments.reader import Tally
+from uaos.experiments.store import Stopped, Store
 from uaos.experiments.unit import Finished, Unit, failed, run_unit
 from uaos.interrupts import ENDING
 from uaos.optimizers.configuration import Configuration

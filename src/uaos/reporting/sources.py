@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from uaos.analysis.findings import is_adaptive
 from uaos.analysis.results import Results
 from uaos.errors import InvalidFile, InvalidParameter, Missing, UnknownName
-from uaos.experiments.store import RunTable, Store, Tally, open_store
+from uaos.experiments.reader import Tally
+from uaos.experiments.run_table import RunTable
+from uaos.experiments.store import Store, open_store
 from uaos.files import as_path
 from uaos.history import History
 from uaos.problems import titles

@@ -8,19 +8,18 @@ import datetime
 import hashlib
 import json
 import os
-import sqlite3
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Self, TypeVar, cast
 
 import numpy as np
 
 from uaos.checks import fits
 from uaos.errors import UnknownName
+from uaos.experiments.database import Database
 from uaos.experiments.plan import PlanConflict, code_hash, differences, suite_identity
 from uaos.experiments.provenance import versions
 from uaos.experiments.store import TUNING, Store
-from uaos.experiments.storefile import Lock, as_mapping, insert
+from uaos.experiments.storefile import as_mapping
 from uaos.experiments.unit import Outcome, Unit
 from uaos.optimizers.configuration import Configuration
 from uaos.problems import Suite
@@ -59,10 +58,8 @@ class TuningStore(Store):
 
     Parameters
     ----------
-    path : Path
-    connection : sqlite3.Connection
-    lock : Lock, optional
-        Held by the process that writes.
+    database : Database
+        Connection to the file.
 
     Examples
     --------
@@ -74,8 +71,8 @@ class TuningStore(Store):
 
     kind = TUNING
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: Lock | None) -> None:
-        super().__init__(path, connection, lock)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._unwritten: dict[str, str] = {}
 
     @classmethod
@@ -114,7 +111,7 @@ class TuningStore(Store):
     def configuration(self, key: str, name: str = "unnamed") -> Configuration:
         """Return the configuration with this key."""
         query = "SELECT configuration FROM methods WHERE name = ?"
-        rows = self._rows(query, (key,), as_mapping)
+        rows = self.database.rows(query, (key,), as_mapping)
         if not rows:
             raise UnknownName("configuration", key, (), hint=f"(in {self.path})")
         return Configuration.from_dict({**rows[0], "name": name})
@@ -125,7 +122,7 @@ class TuningStore(Store):
 
     def record_runs(self, outcomes: Iterable[Outcome]) -> None:
         """Write runs, all of them or none."""
-        with self._transaction():
+        with self.database.transaction():
             self.add_methods(self._unwritten)
             for outcome in outcomes:
                 self._put(outcome, None)
@@ -136,7 +133,7 @@ class TuningStore(Store):
     def tuning(self, setup: Setup) -> Tuning | None:
         """Return the tuning with this setup, or None."""
         key = _hash(_canonical(setup))
-        return next(iter(self._rows(f"{_TUNINGS} WHERE key = ?", (key,), _tuning)), None)
+        return next(iter(self.database.rows(f"{_TUNINGS} WHERE key = ?", (key,), _tuning)), None)
 
     def begin(self, setup: Setup) -> int:
         """Begin or resume the tuning with this setup, and return its number.
@@ -145,35 +142,35 @@ class TuningStore(Store):
         the same races.
         """
         text = _canonical(setup)
-        with self._transaction():
+        with self.database.transaction():
             earlier = self.tuning(setup)
             number = earlier.id if earlier else 1 + max((t.id for t in self.tunings()), default=0)
             for table, _ in _TABLES.values():
-                self._connection.execute(f"DELETE FROM {table} WHERE tuning = ?", (number,))
+                self.database.connection.execute(f"DELETE FROM {table} WHERE tuning = ?", (number,))
             started, seconds = (earlier.started, earlier.seconds) if earlier else (_now(), 0.0)
             row = number, _hash(text), text, started, _text(versions()), seconds, None, None
-            insert(self._connection, "tunings", [row], "INSERT OR REPLACE")
+            self.database.insert("tunings", [row], "INSERT OR REPLACE")
         return number
 
     def add(self, tuning: int, *rows: Record, seconds: float | None = None) -> None:
         """Write events of a race, and the time of the tuning so far, in one transaction."""
-        with self._transaction():
+        with self.database.transaction():
             self.add_methods(self._unwritten)
             for kind, (table, _) in _TABLES.items():
                 values = [(tuning, *_columns(row)) for row in rows if isinstance(row, kind)]
-                insert(self._connection, table, values, "INSERT OR REPLACE")
+                self.database.insert(table, values, "INSERT OR REPLACE")
             if seconds is not None:
                 self._update_tuning(tuning, seconds=seconds)
         self._unwritten.clear()
 
     def finish(self, tuning: int, data: TuningOutcome) -> None:
         """Record that a tuning is finished, and its result."""
-        with self._transaction():
+        with self.database.transaction():
             self._update_tuning(tuning, finished=_now(), data=_text(data))
 
     def tunings(self) -> list[Tuning]:
         """Return the tunings, in the order in which they were first begun."""
-        return self._rows(f"{_TUNINGS} ORDER BY id", make=_tuning)
+        return self.database.rows(f"{_TUNINGS} ORDER BY id", make=_tuning)
 
     def candidates(self, tuning: int) -> list[Candidate]:
         """Return all candidates of a tuning, by number."""
@@ -219,12 +216,12 @@ class TuningStore(Store):
             return kind._make(values[name] for name in kind._fields)
 
         query = f"SELECT {columns} FROM {table} WHERE tuning = ? ORDER BY {order}"
-        return self._rows(query, (tuning,), make)
+        return self.database.rows(query, (tuning,), make)
 
     def _update_tuning(self, tuning: int, **changes: str | float) -> None:
-        row = self._connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
+        row = self.database.connection.execute(f"{_TUNINGS} WHERE id = ?", (tuning,)).fetchone()
         changed = dict(zip(Tuning._fields, row, strict=True)) | changes
-        insert(self._connection, "tunings", [changed.values()], "INSERT OR REPLACE")
+        self.database.insert("tunings", [changed.values()], "INSERT OR REPLACE")
 
 
 def _columns(row: Record) -> list[object]:
