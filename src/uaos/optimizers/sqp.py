@@ -62,8 +62,9 @@ _MAX_STALLED = 3
 # A run ends after this many iterations in a row that leave it further behind the best value of
 # earlier runs than this many times what they promise to gain; the latter with wide differences.
 _MAX_BEHIND, _HOPELESS, _HOPELESS_COARSE = 3, 20.0, 1e4
-# Corrections of a full step for the curvature of the constraints.
-_MAX_CORRECTIONS = 3
+# Corrections of a full step for the curvature of the constraints, if that has at least this share
+# in its failure.
+_MAX_CORRECTIONS, _CURVED = 3, 0.1
 
 
 @dataclass(frozen=True)
@@ -555,7 +556,8 @@ class SQP(RestartingSearch):
             self._accept(x, f, c, gain, d)
             return
         full = self._trials == 1 or self._corrected
-        if defined and full and self._trials <= _MAX_CORRECTIONS and self._correct(c, d):
+        early = full and self._trials <= _MAX_CORRECTIONS
+        if defined and early and self._correct(c, d, self._promise - gain):
             return
         if self._corrected:
             self._corrected = False
@@ -575,9 +577,13 @@ class SQP(RestartingSearch):
         if np.array_equal(self._inside(self._x + self._length * self._direction), self._x):
             self._no_progress()
 
-    def _correct(self, c: FloatArray, d: FloatArray) -> bool:
-        """Correct a full step for the curvature of the constraints; return whether it changed."""
-        if not self._violated(c).sum() > self._violated(self._c + self._jacobian @ d).sum():
+    def _correct(self, c: FloatArray, d: FloatArray, missing: float) -> bool:
+        """Correct a full step for the curvature of the constraints; return whether it changed.
+
+        It does if unforeseen violations are a good part of what is missing of the promised gain.
+        """
+        unforeseen = self._violated(c) - self._violated(self._c + self._jacobian @ d)
+        if not float(self._penalties @ unforeseen) > _CURVED * missing:
             return False
         solution = self._solve(c - self._jacobian @ d)
         if solution is None:
