@@ -223,6 +223,16 @@ def test_contradictory_tangents_and_constraints_of_all_sizes(seed):
     assert result.fun <= -4529.1
 
 
+def test_a_smooth_problem_takes_few_evaluations():
+    """Problem 28 of Hock and Schittkowski: quadratic, with a linear equality."""
+    plane = SimpleNamespace(A=[[1.0, 2.0, 3.0]], lb=1.0, ub=1.0)
+    result = search(
+        lambda x: (x[0] + x[1]) ** 2 + (x[1] + x[2]) ** 2, None, plane, x0=[-4, 1, 1], target=1e-6
+    )
+    assert result.fun <= 1e-6
+    assert result.nfev <= 32
+
+
 def test_differences_become_shorter_where_slopes_change_quickly():
     """A rational fit to exp from one side (CUTEst's EXPFITB): differences of 2 % hid its slopes."""
     t = np.linspace(0.0, 5.0, 51)

@@ -22,9 +22,9 @@ _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
 # Differences are at least this share of the last step, and up to the other one where slopes change
 # quickly: this many times the relative error of linear predictions beyond what is negligible.
 _SHARE, _LARGEST_SHARE, _WIDENING, _NEGLIGIBLE = 0.02, 0.3, 20.0, 0.01
-# Where steps shorter than the differences fail, the former share falls by this factor, down to the
-# other one, for the rest of the run.
-_REFINEMENT, _FINEST_SHARE = 0.03, 1e-5
+# For the rest of the run, the former share falls to this one where a step shows that all is smooth,
+# and by this factor, down to the same, where steps shorter than the differences fail.
+_FINEST_SHARE, _REFINEMENT = 2e-5, 0.03
 # If one of this many first steps has a larger error, the run becomes a coarse one.
 _EARLY, _ROUGH = 3, 0.2
 # Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
@@ -97,10 +97,12 @@ class SQP(RestartingSearch):
     a value at infeasible points, too; where it has none, only violations are reduced.
 
     A run has converged if the model promises no gain beyond rounding errors, with central
-    differences, too. Differences are at least 2 % of the last step, and up to 30 % where linear
-    models of the constraints predict badly. In every second run, and where the first steps show
-    such roughness, they start with a tenth of the scale: that sees through small local optima. A
-    run that ends slightly outside the inequalities makes a last step to their feasible side.
+    differences, too. Differences are at least 2 % of the last step, shorter once a step has shown
+    that all is smooth, and up to 30 % where linear models of the constraints predict badly. In
+    every second run, and where the first steps show such roughness, they start with a tenth of the
+    scale: that sees through small local optima. A run that ends slightly outside the inequalities
+    makes a last step to their feasible side. Where the box is infinite or far wider than `x0` is
+    large, later runs start near `x0` at first, and then further and further away.
 
     Parameters
     ----------
@@ -143,11 +145,10 @@ class SQP(RestartingSearch):
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
-        "_hessian", "_offsets",
-        "_central", "_old_x", "_old_gradient", "_old_jacobian", "_multipliers", "_penalties",
-        "_errors", "_direction", "_plain", "_promise", "_length", "_moved", "_share",
-        "_least_share", "_error", "_steps", "_spread", "_trials", "_returns", "_corrected",
-        "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
+        "_hessian", "_offsets", "_central", "_old_x", "_old_f", "_old_gradient", "_old_jacobian",
+        "_multipliers", "_penalties", "_errors", "_direction", "_plain", "_promise", "_length",
+        "_moved", "_share", "_least_share", "_error", "_steps", "_spread", "_trials", "_returns",
+        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -198,6 +199,7 @@ class SQP(RestartingSearch):
         self._offsets = np.zeros((0, D))
         self._central = False
         self._old_x: FloatArray | None = None
+        self._old_f = float("nan")
         self._old_gradient, self._old_jacobian = np.zeros(D), np.zeros((0, D))
         self._multipliers, self._penalties = np.zeros(0), np.zeros(0)
         self._errors = np.zeros(0)  # of the last linear prediction of the constraints
@@ -358,7 +360,7 @@ class SQP(RestartingSearch):
             self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, 1e-12)
         else:
             self._update_model()
-        self._old_x = self._x.copy()
+        self._old_x, self._old_f = self._x.copy(), self._f
         self._old_gradient, self._old_jacobian = self._gradient, self._jacobian
         if self._spread == 0:
             self._tangents.add(
@@ -398,6 +400,7 @@ class SQP(RestartingSearch):
         sy = float(s @ y)
         if not (np.isfinite(sy) and s.any()):
             return
+        self._shorten_differences(s)
         if self._updates == 0 and sy > 0:
             low = _LOW_CURVATURE * sy / float(s @ s)
             curvature = float(y @ y) / sy if self._spread > 0 else low
@@ -414,6 +417,18 @@ class SQP(RestartingSearch):
         if np.isfinite(hessian).all():
             self._hessian = 0.5 * (hessian + hessian.T)
             self._updates += 1
+
+    def _shorten_differences(self, s: FloatArray) -> None:
+        """Allow for short differences if the last step has shown that all is smooth.
+
+        The slopes at both ends then explain the change of the value (trapezoidal rule), and linear
+        models of the constraints are accurate.
+        """
+        slopes = self._old_gradient @ s, self._gradient @ s
+        error = abs(self._f - self._old_f - 0.5 * sum(slopes))
+        straight = error <= _NEGLIGIBLE * np.abs(slopes).sum() and self._error <= _NEGLIGIBLE
+        if straight and self._spread == 0:
+            self._share = self._least_share = _FINEST_SHARE
 
     # The quadratic program
 
