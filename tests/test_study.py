@@ -140,8 +140,8 @@ def test_problems_without_instances_are_repeated(tmp_path: Path) -> None:
 
 # One study for all that is said of it; with fewer evaluations than the preset has.
 one_study = pytest.mark.xdist_group("study")
-BUDGETS = {"tuning_budget": "50D", "test_budget": "100D"}
-SMOKE = ("study", "--preset", "smoke", "--folder", "first", "--jobs", "2", "--tuning-budget",
+BUDGETS = {"tuning_budget": "20D", "test_budget": "50D"}
+SMOKE = ("study", "--preset", "smoke", "--folder", "first", "--jobs", "1", "--tuning-budget",
          BUDGETS["tuning_budget"], "--test-budget", BUDGETS["test_budget"])  # fmt: skip
 
 

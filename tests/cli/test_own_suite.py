@@ -33,7 +33,7 @@ suite = uaos.Suite("workshop", [
       for d in (2, 5)),
 ])
 """
-BENCH = ["--suite", "problems.py", "--methods", "mix,JADE", "--budget", "60D"]
+BENCH = ["--suite", "problems.py", "--methods", "mix,JADE", "--budget", "30D"]
 # One free parameter: 42 runs are enough.
 TUNE = [
     "--suite", "problems.py", "--train", "0.5", "--method", "SaDE", "--budget", "20D", "--runs",
@@ -97,7 +97,8 @@ def test_what_a_file_does_not_allow_is_refused_in_one_line(
 def test_a_study_of_a_file_ends_in_a_report(folder: Path) -> None:
     command = [
         "study", "--suite", "problems.py", "--preset", "smoke", "--folder", "out", "--jobs", "1",
-        "--tuning-budget", "10D", "--test-budget", "50D", "--repetitions", "1",
+        "--method", "SaDE", "--methods", "JADE", "--tuning-runs", "180", "--tuning-budget", "10D",
+        "--test-budget", "20D", "--repetitions", "1",
     ]  # fmt: skip
     said = uaos(folder, *command)
     assert "tunes on 3 problems" in said

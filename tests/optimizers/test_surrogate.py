@@ -172,14 +172,14 @@ def test_a_method_chooses_among_the_moves_and_is_saved(tmp_path) -> None:
             run.tell((run.ask() != target).sum(axis=1) + 0.5)
 
     run = uaos.SurrogateSearch(space, seed=1, budget=400, method=greedy)
-    advance(run, 150)
+    advance(run, 100)
     learned = run.probabilities[2:]
     assert learned.sum() == pytest.approx(0.9)
     assert learned.max() > 0.18  # uniform choice
     run.save(tmp_path / "run")
     loaded = uaos.SurrogateSearch.load(tmp_path / "run")
     for each in (run, loaded):
-        advance(each, 200)
+        advance(each, 120)
     np.testing.assert_array_equal(run.history.counts, loaded.history.counts)
     assert run.probabilities.tolist() == loaded.probabilities.tolist()
 

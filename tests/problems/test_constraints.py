@@ -168,7 +168,7 @@ def test_constraints_change_nothing_where_all_points_are_feasible():
 def test_an_optimum_on_a_constraint_is_found(method):
     """The point of x + y >= 1 nearest to the origin is (0.5, 0.5)."""
     result = minimize(
-        bowl, BOX, method=method, seed=1, budget=6000,
+        bowl, BOX, method=method, seed=1, budget=1500,
         constraints=at_least(1.0, lambda x: x[0] + x[1]),
     )  # fmt: skip
     assert result.fun == pytest.approx(0.5, abs=1e-3)
@@ -205,7 +205,7 @@ def test_a_short_run_meets_an_equality_at_the_best_integers(integrality):
 
 def test_the_function_is_not_called_at_infeasible_points():
     result = minimize(
-        lambda x: math.sqrt(x[0] - 1.0) + x[1] ** 2, BOX, seed=1, budget=3000,
+        lambda x: math.sqrt(x[0] - 1.0) + x[1] ** 2, BOX, seed=1, budget=1000,
         constraints=at_least(1.0, lambda x: x[0]),
     )  # fmt: skip
     assert result.fun == pytest.approx(0, abs=1e-2)

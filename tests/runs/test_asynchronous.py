@@ -150,7 +150,7 @@ def outside_disc(x):
 DISC = {"type": "ineq", "fun": lambda x: 1.0 - outside_disc(x)}
 
 
-@pytest.mark.parametrize("budget", [80, 1500])
+@pytest.mark.parametrize("budget", [80, 800])
 def test_constraints(budget):
     """The optimum of x + y in the unit disc is -√2; a log repeats the run."""
     options = {"seed": 1, "budget": budget, "constraints": DISC, "record": "points"}

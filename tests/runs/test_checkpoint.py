@@ -37,7 +37,7 @@ def in_pieces(path, fun=shifted, box=BOX, step=23, **arguments):
     "arguments",
     [
         {"budget": 1200},
-        {"budget": 900, "method": "mix", "workers": 2},
+        {"budget": 400, "method": "mix", "workers": 2},
         {"budget": 600, "x0": [[1.0] * 3, [2.0] * 3, [-1.0] * 3]},
         {"budget": 900, "constraints": SimpleNamespace(fun=lambda x: x.sum(), lb=1.0, ub=2.0)},
         {},

@@ -14,6 +14,10 @@ from uaos.runs.run import Observer, Run
 BOX = [(-5.0, 5.0)] * 2
 
 
+# Constraints that no point meets.
+NOWHERE = {"type": "ineq", "fun": lambda x: -1.0}
+
+
 def bowl(x):
     return float(x @ x)
 
@@ -114,7 +118,7 @@ def test_an_infeasible_point_is_no_success():
         ({"maxiter": 3}, Status.ITERATIONS),
         ({"max_time": 0.0}, Status.TIME),
         ({"callback": lambda view: True}, Status.CALLBACK),
-        ({"constraints": {"type": "ineq", "fun": lambda x: -1.0}}, Status.INFEASIBLE),
+        ({"constraints": NOWHERE, "method": "SQP"}, Status.INFEASIBLE),
         ({"bounds": [(1, 1)] * 2}, Status.SUCCESS),
     ],
 )
@@ -187,10 +191,10 @@ def test_points_of_a_noisy_function_are_evaluated_again() -> None:
     for noise in (True, "auto"):
         rng = np.random.default_rng(1)
         result = uaos.minimize(
-            lambda p, rng=rng: p["degree"] + rng.normal(), SIX, budget=300, seed=1, noise=noise
+            lambda p, rng=rng: p["degree"] + rng.normal(), SIX, budget=200, seed=1, noise=noise
         )
-        assert (result.nfev, result.x["degree"]) == (300, 1)
-        assert result.fun_evaluations > 10
+        assert (result.nfev, result.x["degree"]) == (200, 1)
+        assert result.fun_evaluations >= 10
 
 
 def test_points_that_fail_count_as_evaluated() -> None:
