@@ -8,7 +8,7 @@ from tuning_cases import AtOnce
 import uaos
 from uaos.analysis import Results, compare, sectioning
 from uaos.analysis.findings import focus_sentences
-from uaos.analysis.focus import duels
+from uaos.analysis.focus import duels_by_problem
 from uaos.analysis.recommendation import recommend
 from uaos.analysis.sectioning import sections
 from uaos.errors import InvalidParameter, UnknownName
@@ -96,14 +96,14 @@ def test_duels_by_hand():
     solved, missed = ("a", 2, "a"), ("b", 2, "b")
     first = {solved: [1.0, 1.0, 1.0], missed: [1.5, 4.0, 4.0]}
     second = {solved: [2.0, 2.0, 2.0], missed: [5.0, 5.0, 6.0]}
-    ours = duels(first, second, longest=100.0)
+    ours = duels_by_problem(first, second, longest=100.0)
     assert [duel.unit for duel in ours] == ["evaluations", "error"]
     assert ours[0].ratio.value == pytest.approx(0.1)
     assert (ours[0].ratio.low, ours[0].ratio.high) == (ours[0].ratio.value,) * 2  # no variation
     # log10 of errors / 1e-8: 0, 2, 2 against 3, 3, 4
     assert ours[1].ratio.value == pytest.approx(10 ** (4 / 3 - 10 / 3))
     assert ours[1].ratio.low < ours[1].ratio.value < ours[1].ratio.high
-    theirs = duels(second, first, longest=100.0)
+    theirs = duels_by_problem(second, first, longest=100.0)
     assert theirs[1].ratio.value == pytest.approx(1 / ours[1].ratio.value)
     assert [duel.outcome for duel in ours] == [None, None]  # three runs are too few
 

@@ -164,7 +164,7 @@ def _tested(
     by_runs: bool,
 ) -> FocusTest:  # fmt: skip
     """Return the test against one other method, not corrected."""
-    each = duels(ours, theirs, longest)
+    each = duels_by_problem(ours, theirs, longest)
     problems = [duel.problem for duel in each]
     if by_runs:
         samples = ([scores[p] for p in problems] for scores in (ours, theirs))
@@ -185,7 +185,9 @@ def _tested(
     )  # fmt: skip
 
 
-def duels(first: ScoresOfMethod, second: ScoresOfMethod, longest: float) -> tuple[Duel, ...]:
+def duels_by_problem(
+    first: ScoresOfMethod, second: ScoresOfMethod, longest: float
+) -> tuple[Duel, ...]:
     """Compare two methods on each problem that both were run on.
 
     Parameters

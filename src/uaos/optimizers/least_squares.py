@@ -26,17 +26,9 @@ _PRECISION = 1e-13
 
 @dataclass(frozen=True)
 class LeastSquaresSettings(RestartingSettings):
-    """Settings of Levenberg-Marquardt. Passed to :class:`uaos.optimizers.least_squares.LM`.
+    """Settings of Levenberg-Marquardt: `restarts`, whether to restart when a run ends.
 
-    Parameters
-    ----------
-    restarts : bool
-        Whether to restart when a run has ended. If not, `done` is true from then on.
-
-    Raises
-    ------
-    InvalidParameter
-        If a setting is out of range.
+    Passed to :class:`uaos.optimizers.least_squares.LM`.
     """
 
     title: ClassVar[str] = "LM"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray
-from uaos.checks import real_numbers
+from uaos.checks import feedback_numbers
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.details import Details, stacked
 from uaos.optimizers.feedback import Feedback, Replies
@@ -164,11 +164,11 @@ class Outstanding:
         self, points: ArrayLike, values: ArrayLike, violations: ArrayLike | None = None
     ) -> None:
         """Take in the values of points that :meth:`ask_points` returned."""
-        try:
-            rows, numbers = np.atleast_2d(real_numbers(points)), np.atleast_1d(real_numbers(values))
-            excess = None if violations is None else np.atleast_1d(real_numbers(violations))
-        except (TypeError, ValueError) as error:
-            raise InvalidFeedback(f"points and values must be real numbers: {error}") from None
+        rows = np.atleast_2d(feedback_numbers(points, "points is"))
+        numbers = np.atleast_1d(feedback_numbers(values, "values is"))
+        excess = None
+        if violations is not None:
+            excess = np.atleast_1d(feedback_numbers(violations, "violations is"))
         for column in (numbers, *([] if excess is None else [excess])):
             if column.shape != (len(rows),):
                 raise InvalidFeedback(

@@ -69,17 +69,9 @@ _MAX_CORRECTIONS, _CURVED = 3, 0.1
 
 @dataclass(frozen=True)
 class SQPSettings(RestartingSettings):
-    """Settings of sequential quadratic programming. Passed to :class:`uaos.SQP`.
+    """Settings of sequential quadratic programming: `restarts`, whether to restart when a run ends.
 
-    Parameters
-    ----------
-    restarts : bool
-        Whether to restart when a run has ended. If not, `done` is true from then on.
-
-    Raises
-    ------
-    InvalidParameter
-        If a setting is out of range.
+    Passed to :class:`uaos.SQP`.
     """
 
     title: ClassVar[str] = "SQP"

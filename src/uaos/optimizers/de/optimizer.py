@@ -545,7 +545,7 @@ class DifferentialEvolution(Optimizer):
 
     def state(self) -> State:  # noqa: D102
         state = super().state()
-        state |= saved.arrays(self)
+        state |= saved.parts(self)
         state |= {"rules": self.rates.state(), "custom": custom.states(self.pool.custom)}
         return state | {"selector": self.selector.state()}
 

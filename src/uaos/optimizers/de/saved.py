@@ -30,13 +30,13 @@ NAMES = {
 }  # fmt: skip
 
 
-def arrays(run: "DifferentialEvolution") -> State:
+def parts(run: "DifferentialEvolution") -> State:
     """Return copies of the parts that :data:`NAMES` lists."""
     return {name: copied(attrgetter(path)(run)) for name, path in NAMES.items()}
 
 
 def fill(run: "DifferentialEvolution", state: SavedState) -> None:
-    """Restore the parts of a run that :func:`arrays` returned."""
+    """Restore the parts of a run that :func:`parts` returned."""
     for name, path in NAMES.items():
         part, _, attribute = path.rpartition(".")
         setattr(attrgetter(part)(run) if part else run, attribute, copied(state[name]))

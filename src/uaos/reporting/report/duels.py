@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from uaos.analysis.focus import Duel, duels
+from uaos.analysis.focus import Duel, duels_by_problem
 from uaos.analysis.scoring import ProblemKey
 from uaos.analysis.sectioning import Section
 from uaos.experiments.recorder import FINAL
@@ -54,7 +54,8 @@ def duel_data(section: Section) -> dict[str, object]:
     )
     pairs = {}
     for (i, first), (j, second) in combinations(enumerate(section.methods), 2):
-        each = {d.problem: d for d in duels(scores[first], scores[second], section.longest)}
+        compared = duels_by_problem(scores[first], scores[second], section.longest)
+        each = {duel.problem: duel for duel in compared}
         pairs[f"{i},{j}"] = [_numbers(each.get(problem)) for problem in problems]
     return {
         "problems": [problem[2] for problem in problems],
