@@ -38,8 +38,8 @@ class Database:
     ) -> list[Any]:
         """Return the rows of a query, each converted by `make`."""
         with reading(self.path):
-            found = self.connection.execute(query, values).fetchall()
-            return found if make is None else [make(*row) for row in found]
+            selected = self.connection.execute(query, values).fetchall()
+            return selected if make is None else [make(*row) for row in selected]
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.experiments.schema import Value, Values, checked_columns, tables
+from uaos.experiments.schema import Value, Values, checked_columns, table_columns
 
 
 def row_checksum(*values: Value) -> int:
@@ -59,7 +59,7 @@ def whole_columns(
     """
     columns, allowed = checked_columns(table)
     query = f"SELECT {columns}, checksum FROM {table} WHERE {allowed} ORDER BY {order}"
-    names = (*(column.name for column in tables()[table]), "checksum")
+    names = (*(column.name for column in table_columns()[table]), "checksum")
     cursor = connection.execute(query)
     while rows := cursor.fetchmany(size):
         columns_read = list(zip(*rows, strict=True))
@@ -80,7 +80,7 @@ def insert(
     how: str = "INSERT",
 ) -> None:  # fmt: skip
     """Write rows, each with the values of all columns but the checksum."""
-    kinds = tuple(column.kind for column in tables()[table])
+    kinds = tuple(column.kind for column in table_columns()[table])
     marks = ", ".join("?" * (len(kinds) + 1))
     connection.executemany(
         f"{how} INTO {table} VALUES ({marks})", (_with_checksum(row, kinds) for row in rows)

@@ -192,7 +192,7 @@ def expected_schema() -> list[Values]:
     return _declared()[0]
 
 
-def tables() -> dict[str, list[Column]]:
+def table_columns() -> dict[str, list[Column]]:
     """Return the columns of each table of a store, without the checksum."""
     return _declared()[1]
 
@@ -201,7 +201,7 @@ def tables() -> dict[str, list[Column]]:
 def checked_columns(table: str) -> tuple[str, str]:
     """Return the columns that the checksum covers, and the condition that all have valid values."""
     covered, conditions = [], []
-    for name, kind, required in tables()[table]:
+    for name, kind, required in table_columns()[table]:
         column = f"{table}.{name}"
         # Text as bytes: damaged text may not be valid UTF-8, which sqlite3 cannot return.
         covered.append(f"CAST({column} AS BLOB)" if kind == "TEXT" else column)

@@ -25,7 +25,6 @@ from uaos.checks import (
 )
 from uaos.errors import InvalidFeedback, InvalidParameter, UaosError, shortened
 from uaos.history import History
-from uaos.optimizers import saving
 from uaos.optimizers.algorithm import Algorithm
 from uaos.optimizers.details import Details
 from uaos.optimizers.feedback import Feedback, Replies
@@ -33,6 +32,7 @@ from uaos.optimizers.incumbent import Incumbent
 from uaos.optimizers.noise import Noise
 from uaos.optimizers.outstanding import Batch, Outstanding
 from uaos.optimizers.region import Region, check_start
+from uaos.optimizers.saving import load_run, save_run
 from uaos.optimizers.search_box import SearchBox, without_names
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.spending import Spending
@@ -595,7 +595,7 @@ class Optimizer(Algorithm):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to a file, from which :meth:`load` continues it bit for bit."""
-        saving.write(self, path)
+        save_run(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -603,4 +603,4 @@ class Optimizer(Algorithm):
 
         `Optimizer.load` reads a run of any registered optimizer, `load` of a subclass only its own.
         """
-        return saving.read(cls, path)
+        return load_run(cls, path)

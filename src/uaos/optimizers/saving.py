@@ -23,7 +23,7 @@ FORMAT = 9
 Saved = TypeVar("Saved", bound="Optimizer")
 
 
-def write(run: "Optimizer", path: str | os.PathLike[str]) -> None:
+def save_run(run: "Optimizer", path: str | os.PathLike[str]) -> None:
     """Write a run to a file."""
     content = {
         "optimizer": run.name,
@@ -44,7 +44,7 @@ def write(run: "Optimizer", path: str | os.PathLike[str]) -> None:
     statefile.write(path, "run", FORMAT, content)
 
 
-def read(
+def load_run(
     expected: type[Saved], path: str | os.PathLike[str], custom: Mapping[str, object] | None = None
 ) -> Saved:
     """Return a run that continues where the saved one stood.

@@ -16,7 +16,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
-from uaos.optimizers import feasibility, saving
+from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import custom, layout, saved
@@ -48,6 +48,7 @@ from uaos.optimizers.de.variation import (
 from uaos.optimizers.de.view import PopulationView
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.registration import register
+from uaos.optimizers.saving import load_run
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.result import Result
 from uaos.selection.method import Method
@@ -575,7 +576,7 @@ class DifferentialEvolution(Optimizer):
         """
         passed = as_members(operators) if operators else ()
         own = {member.name: member for member in passed if not isinstance(member, Operator)}
-        return saving.read(cls, path, own)
+        return load_run(cls, path, own)
 
     def __repr__(self) -> str:
         sizes = f"{count(len(self.operators), 'operator')}, {count(self.evaluations, 'evaluation')}"
