@@ -2,6 +2,7 @@
 
     python benchmarks/noise.py coco noisy.csv --dim 5 --budget 1000 --instances 6-10
     python benchmarks/noise.py published cocopp/refalgs/best09-16-bbob-noisy published.csv
+    python benchmarks/noise.py singles ppdata-archive/bbob-noisy singles.csv
     python benchmarks/noise.py detect detect.csv --dim 5 --budget 100 --instances 6-7
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
     python benchmarks/noise.py outside outside.csv --seeds 2 --budget 200
@@ -12,7 +13,8 @@
 `coco` runs `uaos.minimize` with its default method on bbob-noisy, logged by COCO's own observer:
 what counts is the value without noise of the best point evaluated, as a share of the 51 targets
 10², 10^1.8, …, 10^-8. `published` writes the same of the best published algorithm of each function,
-from COCO's reference data. `detect` counts the evaluations of noiseless functions that are
+from COCO's reference data, and `singles` of every published algorithm, from the figures of COCO's
+archive. `detect` counts the evaluations of noiseless functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
 that libraries return on noisy versions of functions by their true values, `outside` on the
 problems of `noise_problems.py`. `calibrate` counts how
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 TARGETS = 10.0 ** np.linspace(2, -8, 51)
 COLUMNS = ("dimension", "budget", "function", "instance", "share")
+DIMENSIONS, BUDGETS, FUNCTION_NUMBERS = (5, 10, 20), (100, 300, 1000, 10_000), range(101, 131)
 
 
 # COCO
@@ -118,16 +121,41 @@ def run_published(arguments: argparse.Namespace) -> None:
     with open(arguments.out, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([name for name in COLUMNS if name != "instance"])
-        for dimension in (5, 10, 20):
-            for function in range(101, 131):
+        for dimension in DIMENSIONS:
+            for function in FUNCTION_NUMBERS:
                 path = Path(arguments.folder) / f"bbob-bestalg_f{function}_d{dimension:02d}.dat"
                 lines = path.read_text(encoding="utf-8").splitlines()
                 times = np.array([line.split()[:2] for line in lines if line[0] != "%"], float)
-                for budget in (100, 300, 1000, 10_000):
+                for budget in BUDGETS:
                     reached = times[times[:, 0] <= budget * dimension, 1]
                     best = reached.min(initial=np.inf)
                     share = float(np.mean(best <= TARGETS * (1 + 1e-9)))
                     writer.writerow([dimension, budget, function, f"{share:.4f}"])
+
+
+def run_singles(arguments: argparse.Namespace) -> None:
+    """Write the shares of targets that each published algorithm reaches, function by function.
+
+    `folder` is `bbob-noisy` of COCO's archive of post-processed data (:mod:`coco_figures`). A
+    function that an algorithm was not run on has the share 0, as in COCO's own means.
+    """
+    from coco_figures import shares
+
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["algorithm", "year", "dimension", "budget", *FUNCTION_NUMBERS])
+        for year in (2009, 2010, 2012, 2016):
+            folder = Path(arguments.folder) / str(year) / "pprldmany-single-functions"
+            for dimension in DIMENSIONS:
+                figures = [
+                    shares(folder / f"pprldmany_f{function}_{dimension:02d}D.svg", BUDGETS)
+                    for function in FUNCTION_NUMBERS
+                ]
+                for name in sorted(set().union(*figures) - {"best 2009"}):
+                    reached = [figure.get(name, [0.0] * len(BUDGETS)) for figure in figures]
+                    for budget, row in zip(BUDGETS, zip(*reached, strict=True), strict=True):
+                        formatted = [f"{abs(share):.3f}" for share in row]
+                        writer.writerow([name, year, dimension, budget, *formatted])
 
 
 # What detection costs
@@ -481,6 +509,9 @@ def main() -> None:
     published = command("published", run_published)
     published.add_argument("folder")
     published.add_argument("out")
+    singles = command("singles", run_singles)
+    singles.add_argument("folder")
+    singles.add_argument("out")
     detect = command("detect", run_detect)
     detect.add_argument("out")
     detect.add_argument("--dim", type=int, default=5)

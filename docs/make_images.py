@@ -18,6 +18,17 @@ def main() -> None:
     )  # fmt: skip
     result.history.plot(FOLDER / "operators.png", f_opt=problem.optimum)
     draw_constraints(FOLDER / "constraints.png")
+    draw_noise(FOLDER / "noise.png")
+
+
+def draw_noise(path: Path) -> None:
+    """Draw the run of docs/noise.md."""
+    rng = np.random.default_rng(1)
+
+    def measured(x: np.ndarray) -> float:
+        return float(np.sum((x - 1) ** 2) + 0.5 * rng.standard_normal())
+
+    uaos.minimize(measured, [(-5, 5)] * 4, budget=2_000, seed=1).plot(path)
 
 
 def draw_constraints(path: Path) -> None:

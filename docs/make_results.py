@@ -997,17 +997,35 @@ _NOISE_KINDS = {
 
 
 def noise_coco() -> str:
-    """Return mean shares of COCO's targets on bbob-noisy, by group and kind of noise."""
+    """Return mean shares of COCO's targets on bbob-noisy, by group and kind of noise.
+
+    A share in bold is above every single published algorithm.
+    """
     columns = {"all": range(101, 131), **_NOISE_GROUPS, **_NOISE_KINDS}
-    ours, published = _shares("noise-coco"), _shares("noise-published")
+    ours, best = _shares("noise-coco"), _shares("noise-published")
     table = []
     for (dimension, budget), runs in sorted(ours.items()):
-        for name, rows in ((f"uaos, {len(runs)} runs", runs),
-                           ("best published", published[dimension, budget])):  # fmt: skip
-            chosen = [[share for f, share in rows if f in part] for part in columns.values()]
-            means = [f"{sum(shares) / len(shares):.3f}".lstrip("0") for shares in chosen]
-            table.append([str(dimension), f"{budget:,}·D", name, *means])
+        cell = {"dimension": str(dimension), "budget": str(budget)}
+        algorithms = [row for row in data("noise-singles") if cell.items() <= row.items()]
+        singles = [
+            max(mean(float(row[str(f)]) for f in part) for row in algorithms)
+            for part in columns.values()
+        ]
+        shares, together = (
+            [mean(share for f, share in rows if f in part) for part in columns.values()]
+            for rows in (runs, best[dimension, budget])
+        )
+        shown = [f"**{_share(share)}**" if round(share, 3) > round(single, 3) else _share(share)
+                 for share, single in zip(shares, singles, strict=True)]  # fmt: skip
+        for name, row in ((f"uaos, {len(runs)} runs", shown),
+                          ("best single published", list(map(_share, singles))),
+                          ("best of all published", list(map(_share, together)))):  # fmt: skip
+            table.append([str(dimension), f"{budget:,}·D", name, *row])
     return markdown(["dimension", "evaluations", "", *columns], table)
+
+
+def _share(share: float) -> str:
+    return f"{share:.3f}".lstrip("0")
 
 
 def _shares(name: str) -> dict[tuple[int, int], list[tuple[int, float]]]:

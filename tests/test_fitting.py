@@ -137,3 +137,24 @@ def test_residuals_of_named_variables():
     np.testing.assert_allclose(result.residuals, 0, atol=1e-8)
     start = {"height": 2.0, "rate": 1.0}
     assert uaos.least_squares(decay, start, space, seed=1, method="LM").fun < 1e-12
+
+
+@pytest.mark.parametrize("bounds", [None, [(-5, 5)] * 2])
+def test_noisy_residuals_are_averaged(bounds):
+    """Differences between noisy residuals say nothing: the search is one for noisy functions."""
+    rng = np.random.default_rng(1)
+
+    def residuals(x):
+        return x - [1, 2] + 0.1 * rng.standard_normal(2)
+
+    result = uaos.least_squares(residuals, [0, 0], bounds, budget=300, seed=1)
+    assert result.x == pytest.approx([1, 2], abs=0.2)
+    assert result.fun_std > 0
+
+
+def test_integers_leave_levenberg_marquardt_out():
+    space = {"a": uaos.Real(-5, 5), "k": uaos.Integer(0, 9)}
+    result = uaos.least_squares(
+        lambda p: [p["a"] - 1.5, p["k"] - 3], None, space, budget=100, seed=1
+    )
+    assert result.x == pytest.approx({"a": 1.5, "k": 3}, abs=0.1)

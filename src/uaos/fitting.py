@@ -7,13 +7,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, shortened
 from uaos.minimization import minimize
 from uaos.optimizers.catalogue import ConfigurationLike
 from uaos.optimizers.configuration import Configuration
-from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
-from uaos.optimizers.portfolio import Traits, default_members
 from uaos.options import RunOptions
 from uaos.problems.problem import ANONYMOUS
 from uaos.problems.residuals import ResidualProblem
@@ -90,11 +87,7 @@ def least_squares(
     function = WithArguments(residuals, tuple(args)) if args else residuals
     problem = ResidualProblem(function, bounds_around(bounds, x0), name=ANONYMOUS)
     if method is None:
-        D = max(1, problem.space.dimension)
-        if isinstance(budget, str):
-            budget = parse_budget(budget, problem.dimension)
-        members = default_members(D, budget or DEFAULT_BUDGET * D, Traits(residuals=True))
-        chosen = {"members": members}
+        chosen = {"residuals": True}
         method = Configuration("least squares", optimizer="portfolio", settings=chosen)
     result = minimize(
         problem, method=method, budget=budget, seed=seed, x0=x0, target=target, **options

@@ -142,7 +142,7 @@ def minimize(
         Whether the result has all evaluated points, `X` and `F`, and a method `to_frame`.
     noise : bool or "auto"
         Whether `fun` returns different values at one point. "auto" evaluates a few points again to
-        find out, with at most 1 % of the budget and not at all in runs of less than 200
+        find out, with at most 1 % of the budget, and so not at all in runs of less than 100
         evaluations. If it does, the search is one that averages, and the result is the point that
         is best on average; `polish` is not applied. False takes every value as it is.
     schedule : {"sync", "async"} or log

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -106,3 +107,14 @@ def test_wrong_arguments_are_named(options: dict, name: str) -> None:
 def test_a_space_is_a_mapping() -> None:
     with raises(InvalidParameter, name="space"):
         SearchCV(SVC(), [1, 2]).fit(X, Y)
+
+
+def test_candidates_share_shuffled_folds():
+    """A splitter without a seed draws its folds once: equal estimators have equal scores."""
+    search = SearchCV(
+        DummyClassifier(strategy="constant", constant=True),
+        {"random_state": uaos.Integer(0, 1000)}, n_iter=12, cv=ShuffleSplit(2, test_size=0.4),
+    )  # fmt: skip
+    scores = search.fit(X, Y == 1).cv_results_["mean_test_score"]
+    assert len(scores) == 12
+    assert np.ptp(scores) == 0

@@ -29,6 +29,28 @@ except ImportError as error:
 _ALL_FAILED = re.compile(r"^\s*All the \d+ fits failed")
 
 
+class _SameSplits:
+    """A splitter that divides the data once, and every further time as before.
+
+    scikit-learn divides them anew in every call for candidates. A search calls more than once, and
+    shuffled folds would be others for each candidate: noise, by which the luckiest one wins.
+    """
+
+    def __init__(self, splitter: Any) -> None:
+        self.splitter = splitter
+        self._splits: list[tuple[Any, Any]] | None = None
+
+    def split(self, X: Any, y: Any = None, **parameters: Any) -> list[tuple[Any, Any]]:
+        """Return the training and test indices of each fold."""
+        if self._splits is None:
+            self._splits = list(self.splitter.split(X, y, **parameters))
+        return self._splits
+
+    def get_n_splits(self, X: Any = None, y: Any = None, **parameters: Any) -> int:
+        """Return the number of folds."""
+        return int(self.splitter.get_n_splits(X, y, **parameters))
+
+
 class SearchCV(RandomizedSearchCV):
     """Search hyper-parameters by cross-validation, each candidate chosen from earlier scores.
 
@@ -48,7 +70,8 @@ class SearchCV(RandomizedSearchCV):
         The search method; by default the portfolio of :func:`uaos.minimize`.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As in scikit-learn. `n_jobs` fits the folds of a candidate in parallel. With several scores,
-        `refit` names the one that is maximized.
+        `refit` names the one that is maximized. All candidates are judged on the same folds, those
+        that `cv` draws at first.
     random_state : int or RandomState, optional
         Makes the search repeatable.
 
@@ -113,11 +136,12 @@ class SearchCV(RandomizedSearchCV):
             evaluate_candidates([space.decode([])])
             return
         self.optimizer_ = self._optimizer(space)
+        splits = _SameSplits(self.cv) if hasattr(self.cv, "split") else None
         failure: ValueError | None = None
         while not self.optimizer_.done:
             points = self.optimizer_.ask()
             try:
-                results = evaluate_candidates(space.decode(points))
+                results = evaluate_candidates(space.decode(points), cv=splits)
             except ValueError as error:
                 if not _ALL_FAILED.search(str(error)):
                     raise

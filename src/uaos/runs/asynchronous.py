@@ -30,7 +30,7 @@ class AsynchronousRun(Run):
     optimizer, evaluator, rules, observers, ending
         As for every run.
     noise : ExactValues, optional
-        Not used: values are taken as they are.
+        Values are taken as they are; if they are expected to be noisy, the message says so.
     log : array_like of int, optional
         The log of the run to repeat.
     """
@@ -45,7 +45,10 @@ class AsynchronousRun(Run):
         noise: ExactValues | None = None,
         log: Sequence[int] | IntArray | None = None,
     ) -> None:
-        super().__init__(optimizer, evaluator, rules, observers, ending)
+        expected = noise is not None and noise.expected
+        super().__init__(
+            optimizer, evaluator, rules, observers, ending, ExactValues(expected=expected)
+        )
         self._source = evaluator if log is None else _Replay(evaluator, log)
         self._log: list[int] | None = [self._source.workers]
 
@@ -67,6 +70,8 @@ class AsynchronousRun(Run):
                 observer.told(self.optimizer)
 
     def _described(self, result: Result) -> Result:
+        if self.noise.expected and self.ending is not None:
+            self.ending = self.ending.without_estimate()
         described = super()._described(result)
         log = None if self._log is None else np.array(self._log)
         return dataclasses.replace(described, log=log)

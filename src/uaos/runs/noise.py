@@ -18,8 +18,8 @@ from uaos.result import Ending, Result, Status
 from uaos.runs.outliers import LEAST_COST, ROUNDING, Confirmation, Evaluate, agree, agreed_value
 from uaos.statefile import SavedState, State
 
-#: The largest share of the evaluations for detection; a shorter run is not checked.
-DETECTION, SHORTEST = 0.01, 200
+#: The largest share of the evaluations for detection; a run too short for one is not checked.
+DETECTION = 0.01
 #: A best point is checked, too, when it has stood for this share of the evaluations, and for this
 #: many per dimension: lucky points stand for long.
 STANDING, LEAST_STANDING = 0.25, 3
@@ -27,8 +27,10 @@ STANDING, LEAST_STANDING = 0.25, 3
 COMMON = 2
 #: Repeats that measure noise once a value differs, and the fewest of each candidate later on.
 FIRST_REPEATS, LATER_REPEATS = 5, 2
-#: The most and the fewest latest values for the interquartile range.
-RECENT, LEAST_RECENT = 20, 4
+#: The latest values for the interquartile range: at least and at most this many, or those of this
+#: many gradients by differences, D + 1 each. The spread of one gradient's values is that of its
+#: steps, which are as short as the noise allows, and says nothing of how the search gets on.
+LEAST_RECENT, RECENT, RECENT_GRADIENTS = 4, 20, 3
 #: The share of the budget for comparing candidates at the end, and the fewest and most evaluations.
 RESERVE, LEAST_RESERVE, MOST_RESERVE = 0.1, 10, 400
 #: Candidates are evaluated again when evaluations have grown by this factor and this number.
@@ -155,13 +157,16 @@ class ExactValues:
 
     Attributes
     ----------
+    expected : bool
+        Whether the function is known to be noisy.
     detected : bool
         Whether noise was noticed, or is expected and was measured.
     confirmation : Confirmation or None
         What confirms values, if the function has outliers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, expected: bool = False) -> None:
+        self.expected = expected
         self.detected = False
         self.confirmation: Confirmation | None = None
 
@@ -232,15 +237,14 @@ class NoiseMeter(ExactValues):
 
     Attributes
     ----------
-    detected, confirmation
+    expected, detected, confirmation
         As of :class:`ExactValues`.
     candidates : list of PointEstimate
         The best points so far that have been evaluated again.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
-        super().__init__()
-        self.expected = expected
+        super().__init__(expected=expected)
         self.candidates: list[PointEstimate] = []
         self._plain = True  # whether outliers may be the only noise
         self._recent: FloatArray = np.zeros(0)
@@ -319,7 +323,7 @@ class NoiseMeter(ExactValues):
         budget, repeats = self.optimizer.budget, self.optimizer.spending.repeats
         if budget is None:
             return repeats <= DETECTION * self.optimizer.evaluations
-        return budget >= SHORTEST and repeats < DETECTION * budget
+        return repeats + 1 <= DETECTION * budget
 
     def _judge(self, deviation: float, size: float) -> None:
         """Tell the optimizer of noise, given the deviation and the size of values at a point."""
@@ -366,7 +370,8 @@ class NoiseMeter(ExactValues):
             left = self._left - len(points)
             values = self._confirmed(self.confirmation, points, values, left)
         finite = values[np.isfinite(values)]
-        self._recent = np.concatenate([self._recent, finite])[-RECENT:]
+        most = max(RECENT, RECENT_GRADIENTS * (self.optimizer.dimension + 1))
+        self._recent = np.concatenate([self._recent, finite])[-most:]
         return values
 
     def _confirmed(
@@ -400,7 +405,8 @@ class NoiseMeter(ExactValues):
         self._spend(chosen, each)
         self._keep(chosen)
         optimizer.credit(np.array([self._bound(estimate) for estimate in newest]))
-        self._judge(typical_deviation(chosen), abs(chosen[-1].mean))
+        if optimizer.noise.strong:  # before, noise at earlier candidates may have been stronger
+            self._judge(typical_deviation(chosen), abs(chosen[-1].mean))
         self._note()
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
@@ -411,7 +417,8 @@ class NoiseMeter(ExactValues):
             if best.count >= RELIABLE:
                 optimizer.noise.estimate = self._bound(best)
             if optimizer.history is not None:
-                error = optimizer.noise.level / math.sqrt(best.count)
+                few = best.count <= LATEST  # too few for a deviation of their own
+                error = optimizer.noise.level / math.sqrt(best.count) if few else best.error
                 optimizer.history.note_estimate(optimizer.evaluations, best.mean, error)
 
     def _keep(self, estimates: Sequence[PointEstimate]) -> None:

@@ -104,21 +104,34 @@ class Confirmation:
             were too few evaluations to confirm one. Once confirmation fails, the median.
         """
         rows = [[value] for value in values.tolist()]
+        settled = [False] * len(rows)
         self.points += len(rows)
         self.evaluations += len(rows)
         spent = 0
         while not self.fails:
-            pending = [k for k in np.argsort(values).tolist() if _needs_another(rows[k])]
+            pending = [
+                k for k in np.argsort(values).tolist()
+                if not settled[k] and len(rows[k]) < MOST_VALUES
+            ]  # fmt: skip
             pending = pending[: int(min(len(pending), allowed - spent))]
             if not pending:
                 break
             for k, value in zip(pending, evaluate(points[pending]).tolist(), strict=True):
+                settled[k] = bool(agree(np.array(rows[k]), value).any())
+                self.compared += len(rows[k]) == 1
+                self.agreeing += len(rows[k]) == 1 and settled[k]
                 rows[k].append(value)
-                self.compared += len(rows[k]) == 2
-                self.agreeing += len(rows[k]) == 2 and _last_agrees(rows[k])
             spent += len(pending)
             self.evaluations += len(pending)
-        return np.array([_value(row, median=self.fails) for row in rows])
+        return np.array([
+            row[-1] if agreed else self._unsettled(row)
+            for row, agreed in zip(rows, settled, strict=True)
+        ])  # fmt: skip
+
+    def _unsettled(self, values: list[float]) -> float:
+        """Return the value that counts where no two values of a point agree."""
+        counts = self.fails or len(values) >= MOST_VALUES
+        return float(np.median(values)) if counts else math.nan
 
     def state(self) -> State:
         """Return the counts."""
@@ -131,21 +144,3 @@ class Confirmation:
         for name in _COUNTS:
             setattr(confirmation, name, state[name])
         return confirmation
-
-
-def _last_agrees(values: list[float]) -> bool:
-    """Return whether the last value of a point agrees with one before."""
-    *before, last = values
-    return bool(agree(np.array(before), last).any())
-
-
-def _needs_another(values: list[float]) -> bool:
-    """Return whether a point needs another value: none agrees yet, and there are not enough."""
-    return len(values) < MOST_VALUES and not _last_agrees(values)
-
-
-def _value(values: list[float], *, median: bool) -> float:
-    """Return the value that counts of those of a point; if none does, the median or NaN."""
-    if _last_agrees(values):
-        return values[-1]
-    return float(np.median(values)) if median or len(values) >= MOST_VALUES else math.nan

@@ -173,9 +173,13 @@ def estimates(axes: Any, history: "History", f_opt: float | None, along: str) ->
 
 
 def _limit(axes: Any, values: FloatArray) -> None:
-    """Leave out of the picture what is far above most of the values, such as the first ones."""
+    """Leave out of the picture what is far above most of the values, such as the first ones.
+
+    Far above is more than three interquartile ranges above the upper quartile.
+    """
     finite = values[np.isfinite(values)]
     if len(finite):
-        low, high = finite.min(), np.percentile(finite, 90)
+        lower, upper = np.percentile(finite, [25, 75])
+        low, high = finite.min(), finite[finite <= upper + 3 * (upper - lower)].max()
         margin = 0.05 * (high - low) or 1.0
         axes.set_ylim(low - margin, high + margin)

@@ -190,7 +190,7 @@ TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.categories, CATEGORICAL_KINDS),
     (lambda problem: problem.noisy and problem.late, LATE_NOISE_KINDS),
     (lambda problem: problem.noisy, NOISY_KINDS),
-    (lambda problem: problem.residuals, RESIDUAL_KINDS),
+    (lambda problem: problem.residuals and not problem.integers, RESIDUAL_KINDS),
     (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),
     (lambda problem: problem.discrete, DISCRETE_KINDS),
     (lambda problem: problem.integers, INTEGER_KINDS),

@@ -60,6 +60,8 @@ class PortfolioSettings(OptimizerSettings):
         out.
     noisy : bool
         Whether values are noisy from the start. :meth:`Portfolio.expect_noise` says so later.
+    residuals : bool
+        Whether the residuals of a sum of squares will be told.
 
     Raises
     ------
@@ -83,6 +85,9 @@ class PortfolioSettings(OptimizerSettings):
     )
     noisy: bool = choice(
         False, True, default=False, tuned=False, doc="whether values are noisy from the start"
+    )
+    residuals: bool = choice(
+        False, True, default=False, tuned=False, doc="whether the residuals of a sum are known"
     )
 
     def __post_init__(self) -> None:
@@ -183,14 +188,18 @@ class Portfolio(Optimizer):
         chosen = cast(PortfolioSettings, common)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
         self._horizon = self.budget  # the number of points that the members plan with
-        members = chosen.chosen or self._default_members(chosen.noisy)
+        traits = {"noisy": chosen.noisy, "residuals": chosen.residuals}
+        members = chosen.chosen or self._default_members(**traits)
         return dataclasses.replace(chosen, members=self._able(members)), checked_method
 
-    def _default_members(self, noisy: bool, *, late: bool = False) -> tuple[Member, ...]:
+    def _default_members(
+        self, *, noisy: bool, late: bool = False, residuals: bool = False
+    ) -> tuple[Member, ...]:
         """Return the members of the table for this problem."""
         traits = Traits(
             noisy=noisy,
             late=late,
+            residuals=residuals,
             constrained=self.constrained,
             integers=self.integers is not None,
             categories=self.categories is not None,
@@ -279,7 +288,10 @@ class Portfolio(Optimizer):
             self.method = None
         members = self.members
         if self._by_table:
-            members = self._able(self._default_members(self.noise.strong))
+            residuals = self.settings.residuals
+            members = self._able(
+                self._default_members(noisy=self.noise.strong, residuals=residuals)
+            )
         start = x[None] if self.evaluations > _BEGINNING * self.dimension else None
         self._seat(members, [self._built(member, start) for member in members])
         self._begin()
@@ -290,7 +302,7 @@ class Portfolio(Optimizer):
     def _seat_noisy(self) -> None:
         """Let members for noise go on from where the search is, or start if it has just begun."""
         late = self.best_x is not None and self.evaluations > _BEGINNING * self.dimension
-        members = self._able(self._default_members(True, late=late))
+        members = self._able(self._default_members(noisy=True, late=late))
         start = self.best_x[None] if self.best_x is not None and late else None
         self._seat(members, [self._built(member, start) for member in members])
         if late:
