@@ -6,8 +6,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -55,6 +57,21 @@ def pytest_report_header():
         names = ", ".join(Path(path).stem for path in collect_ignore)
         return f"not collected, as they need POSIX signals, terminals or permissions: {names}"
     return None
+
+
+@pytest.fixture(autouse=True)
+def _forked_workers() -> Iterator[None]:
+    """Do not count the idle threads that earlier tests left, as Dask does.
+
+    Beside threads, workers are spawned instead of forked, and import what they need anew.
+    """
+    earlier = set(threading.enumerate()) - {threading.current_thread()}
+    without_earlier = SimpleNamespace(
+        active_count=lambda: len(set(threading.enumerate()) - earlier)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uaos.runs.workers.threading", without_earlier)
+        yield
 
 
 # Fixtures that take seconds to make. With several processes, tests that use the same one share one.
