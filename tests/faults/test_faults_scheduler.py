@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from fault_tools import BENCH, TUNE, finish, runs, start, tuning, wait_until
 
 from uaos.experiments.storefile import connect
 
-pytest.importorskip("distributed", reason="the extra uaos[cluster] is not installed")
+pytestmark = pytest.mark.skipif(
+    find_spec("distributed") is None, reason="the extra uaos[cluster] is not installed"
+)
 
 # Many short runs: results are on their way at any moment.
 MANY = [

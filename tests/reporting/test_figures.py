@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from outcome_results import results_of
 from raising import raises
+from scipy.optimize import isotonic_regression
 
 from uaos.analysis import Results, combined, ecdf, section, sections
 from uaos.errors import InvalidFile, InvalidParameter, Missing, NameClash, UnknownName
@@ -665,6 +666,9 @@ def test_names_are_moved_apart_in_their_order(wanted: list[float], share: float)
     assert places.max() <= 1 + 1e-9
     if len(wanted) > 1 and (np.diff(np.sort(wanted)) >= gap).all() and max(wanted) <= 1:
         np.testing.assert_allclose(places, wanted, atol=1e-9)  # nobody has to move
+    steps = gap * np.arange(len(wanted))
+    nearest = isotonic_regression(np.sort(wanted) - steps).x
+    np.testing.assert_allclose(places[order], np.clip(nearest, 0, 1 - steps[-1]) + steps, atol=1e-9)
 
 
 # The registry

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from uaos.extras import optional
 from uaos.reporting.style import (
     GRAY,
     SMALL,
@@ -179,10 +178,26 @@ def spread(
     """
     order = np.argsort(ideal, kind="stable")
     steps = gap * np.arange(len(ideal))
-    near = optional("scipy.optimize", "a figure").isotonic_regression(ideal[order] - steps).x
+    near = _isotonic(ideal[order] - steps)
     places = np.empty_like(ideal)
     places[order] = np.clip(near, low, max(low, high - steps[-1])) + steps
     return places
+
+
+def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest sequence that does not descend, by pooling adjacent violators.
+
+    Not by SciPy, whose import takes longer than drawing.
+    """
+    means, sizes = list[float](), list[int]()
+    for value in values.tolist():
+        mean, size = value, 1
+        while means and means[-1] > mean:
+            mean = (means.pop() * sizes[-1] + mean * size) / (sizes[-1] + size)
+            size += sizes.pop()
+        means.append(mean)
+        sizes.append(size)
+    return np.repeat(means, sizes)
 
 
 # Inches: the margins, the gaps between panels, from the panels to the label below them.
