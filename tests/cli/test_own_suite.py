@@ -168,3 +168,39 @@ def test_a_method_for_real_numbers_says_what_to_use_instead(tmp_path: Path) -> N
     done = run("run", "--suite", "named.py", "--problem", "first", "--method", "BFGS", cwd=tmp_path)
     assert done.returncode == 2
     assert "BFGS searches real numbers only" in done.stderr
+
+
+NOISY = """
+import numpy as np
+import uaos
+
+rng = np.random.default_rng(1)
+space = {
+    "x": uaos.Real(-4, 6), "k": uaos.Categorical(["a", "b"]),
+    "n": uaos.Integer(0, 9, when={"k": "b"}), "c": 2.0,
+}
+
+def true(p):
+    return (p["x"] - 1) ** 2 + (abs(p["n"] - 3) if p["k"] == "b" else 2) + p["c"]
+
+named = uaos.Problem(
+    lambda p: true(p) + rng.standard_normal(), space, name="named", true=true, optimum=2.0
+)
+plain = uaos.Problem(
+    lambda x: float(np.sum(x**2) + rng.standard_normal()), [(-5, 5)] * 2, name="plain",
+    true=lambda x: float(np.sum(x**2)), optimum=0.0,
+)
+"""
+
+
+@pytest.mark.parametrize("name", ["named", "plain"])
+def test_a_run_on_a_noisy_problem_is_judged_by_its_true_value(tmp_path: Path, name: str) -> None:
+    """A lucky estimate below the optimum neither ends the run nor solves the problem."""
+    (tmp_path / "noisy.py").write_text(NOISY)
+    said = uaos(
+        tmp_path, "run", "--suite", "noisy.py", "--problem", name, "--budget", "150", "--seed", "1"
+    )
+    assert "not solved: best - f_opt = " in said
+    assert "best - f_opt = -" not in said
+    assert "(2 standard errors)" in said
+    assert re.search(r"evaluations +150 in", said)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -118,7 +119,8 @@ def _run(problem: Problem, optimizer: _Optimizer, panel: "_Panel") -> Result:
         return minimize(
             problem, method=optimizer.method, budget=panel.budget, seed=optimizer.seed,
             popsize=optimizer.popsize, callback=show,
-            target=None if problem.optimum is None else problem.optimum + FINAL,
+            # The estimate of a noisy value may be below the optimum, which is a true value.
+            target=None if problem.optimum is None or problem.true else problem.optimum + FINAL,
         )  # fmt: skip
 
 
@@ -166,18 +168,31 @@ def _bar(share: float, width: int) -> Text:
     return Text(("━" * round(share * width)).ljust(width), style="cyan")
 
 
+def _judged_value(problem: Problem, result: Result) -> float:
+    """Return the value by which a run is judged: the one without noise, if it is known."""
+    if problem.true is None or result.x is None:
+        return float(result.fun)
+    names = problem.space.names
+    x = result.x if names is None else names.encode(result.x)
+    return float(problem.true_values(np.asarray(x, float)[None])[0])
+
+
 def _summary(problem: Problem, method: str, result: Result, seconds: float) -> RenderableType:
-    best = " = ".join(_best(problem, result.fun))
+    value = _judged_value(problem, result)
+    best = " = ".join(_best(problem, value))
     if problem.optimum is None:
         solved, outcome = False, Text(best)
     else:
-        solved = result.fun - problem.optimum <= FINAL
+        solved = value - problem.optimum <= FINAL
         verdict = ("solved: ", "bold green") if solved else "not solved: "
         outcome = Text.assemble(verdict, best)
     table = Table.grid(padding=(0, 2))
     table.add_row("problem", Text(problem.title))
     table.add_row("method", method)
     table.add_row("outcome", outcome)
+    if result.fun_std is not None:
+        error = f"{2 * result.fun_std:.2g} (2 standard errors)"
+        table.add_row("estimate", f"{result.fun:.6g} ± {error}")
     if isinstance(result.x, dict):
         values = ", ".join(f"{name} = {value!r}" for name, value in result.x.items())
         table.add_row("best point", Text(values))
