@@ -93,6 +93,18 @@ def test_curvatures_that_the_model_has_too_high_are_lowered():
     assert found.on_target
 
 
+@pytest.mark.parametrize("unit", [np.ones(12), 10.0 ** np.linspace(-2, 2, 12)])
+def test_directions_not_seen_yet_take_the_lowest_curvature_seen(unit):
+    """A rotated sum of powers: 377 evaluations in any units; 679 if the model stays low."""
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    powers = np.linspace(2, 6, 12)
+    found = run(
+        LocalSearch(np.outer(unit, (-5, 5)), target=1e-8, budget=500, restarts=False),
+        lambda x: (np.abs((x / unit - 1) @ rotation) ** powers).sum(1),
+    )
+    assert found.on_target
+
+
 def test_rosenbrock_is_solved_in_10_d():
     found = run(LocalSearch([(-5, 10)] * 10, target=1e-10, budget=5000, seed=1), rosenbrock)
     assert found.on_target

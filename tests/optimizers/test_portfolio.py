@@ -20,6 +20,10 @@ def rastrigin(x):
     return float(30 + np.sum(turned**2 - 10 * np.cos(2 * np.pi * turned)))
 
 
+def valley(x):
+    return float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2))
+
+
 def drive(run, fun=rastrigin, until=None):
     while not run.done and (until is None or run.evaluations < until):
         run.tell([fun(x) for x in run.ask()])
@@ -43,6 +47,31 @@ def test_a_member_with_a_cap_continues_after_its_introductory_run():
     first_of_cma = np.flatnonzero(used[:, 1])[0]
     assert used[:first_of_cma, 0].all()
     assert used[first_of_cma:, 0].any()
+
+
+def test_an_introduction_that_goes_on_as_expected_is_extended():
+    """In Rosenbrock's valley BFGS gains what it expects, on Weierstrass's rough function less."""
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
+
+    def rough(x):
+        waves = 3.0 ** np.arange(8)[:, None] * (rotation @ x - 0.2)
+        return float(0.5 ** np.arange(8) @ np.cos(2 * np.pi * waves).sum(axis=1))
+
+    def introduction(fun):
+        members = [Member("BFGS", cap=10, steady_cap=30), "CMA-ES"]
+        counts = drive(
+            uaos.Portfolio([(-5, 5)] * 8, members=members, seed=1, budget=400), fun
+        ).history.counts
+        return counts[: counts[:, 1].nonzero()[0][0], 0].sum()
+
+    assert introduction(valley) >= 30 * 8
+    assert 10 * 8 <= introduction(rough) < 12 * 8
+
+
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_a_negative_steady_cap_is_refused(value):
+    with raises(InvalidParameter, name="steady_cap"):
+        Member("BFGS", steady_cap=value)
 
 
 def test_the_first_continuing_member_runs_alone_until_its_first_restart():
@@ -170,7 +199,7 @@ def test_a_member_finishes_the_run_from_the_best_point_of_the_others():
 def test_a_leader_in_its_first_run_goes_on_instead_of_finishing():
     members = [Member("BFGS", cap=20, finish=20), Member("CMA-ES", cap=5)]
     run = uaos.Portfolio([(-5, 5)] * 8, members=members, seed=1, budget=500)
-    drive(run, lambda x: float(np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)))
+    drive(run, valley)
     assert run.optimizers[0].restarts == 0
 
 

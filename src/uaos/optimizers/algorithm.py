@@ -115,6 +115,11 @@ class Algorithm(ABC):
         return False
 
     @property
+    def steady(self) -> bool:
+        """True if the first run has not ended, and goes on as well as expected."""
+        return False
+
+    @property
     def doubt(self) -> str:
         """Reason why convergence does not count as success; empty if it does.
 

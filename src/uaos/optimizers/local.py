@@ -42,6 +42,14 @@ _COARSE_TRIALS = 2
 # long steps, which a run that refines a point does not take.
 _MISFIT = 0.3
 _LOW_CURVATURE = 1e-5
+# With this many variables or more, it takes too long to see all directions. The curvatures of new
+# steps fall while they lead to flatter directions; once one is not below the lowest by this factor,
+# directions not seen yet get this share of the lowest. Those have at most this many times the low
+# curvature.
+_MANY_DIMENSIONS = 8
+_FALL = 0.5
+_UNSEEN_SHARE = 0.3
+_UNSEEN = 100.0
 # Number of changes to the set of coordinates at a bound when the model is minimized in the box.
 _MAX_CHANGES = 30
 # Central differences lower the model's curvatures at most by this factor.
@@ -269,13 +277,15 @@ class LocalSearch(RestartingSearch):
     give the diagonal of the Hessian; up to three variables, unless the budget is below 20·D, it
     starts with narrower forward differences. If the next gradient contradicts this model, the
     function is not separable, and a model of low curvature takes its place, except in a run
-    that refines a point (`restart_from`). The following gradients take forward differences
-    along the axes of the model, scaled to the same curvature and corrected by it: rounding
-    errors then weigh the same in each, however badly conditioned the function is. After 12, 18,
-    27, … iterations, and where there is no progress, they are central: their second differences
-    lower curvatures that the model has too high. The points of a gradient are one batch. A step
-    leads to the minimum of the model inside the box. Above 320 variables the model is a
-    diagonal and the last 20 steps (limited memory), and differences are along the coordinates.
+    that refines a point (`restart_from`). From eight variables on, once the curvatures of new
+    steps no longer fall, directions not seen yet get a share of the lowest. The following
+    gradients take forward differences along the axes of the model, scaled to the same curvature
+    and corrected by it: rounding errors then weigh the same in each, however badly conditioned
+    the function is. After 12, 18, 27, … iterations, and where there is no progress, they are
+    central: their second differences lower curvatures that the model has too high. The points
+    of a gradient are one batch. A step leads to the minimum of the model inside the box. Above
+    320 variables the model is a diagonal and the last 20 steps (limited memory), and differences
+    are along the coordinates.
 
     Parameters
     ----------
@@ -321,7 +331,7 @@ class LocalSearch(RestartingSearch):
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
         "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient", "_trial_length",
         "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
-        "_memory",
+        "_memory", "_low_curvature", "_least_curvature", "_first_f", "_promised",
     )  # fmt: skip
 
     settings: LocalSettings
@@ -365,12 +375,25 @@ class LocalSearch(RestartingSearch):
         self._retrying = False
         self._behind = 0
         self._steepness = float("nan")
+        self._first_f = float("nan")
+        self._promised = float("inf")  # gain that the model expects of the next step
+        self._low_curvature = 0.0  # of directions not seen yet; 0 if the model has none
+        self._least_curvature = float("inf")  # of the steps since the model was lowered
 
     @property
     def _starts_forward(self) -> bool:
         """True if the first differences of a run are forward ones."""
         each = np.inf if self.budget is None else self.budget / self.dimension
         return self.dimension <= _FEW_DIMENSIONS and bool(each >= _FEW_EVALUATIONS)
+
+    @property
+    def steady(self) -> bool:
+        """True if the first run has not ended, and promises no more than it has gained so far.
+
+        Where a function is rough, gradients promise large gains that steps do not keep.
+        """
+        in_first_run = self.restarts == 0 and not self._ended
+        return in_first_run and self._promised <= self._first_f - self._f
 
     @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
@@ -399,7 +422,7 @@ class LocalSearch(RestartingSearch):
         if len(values) == 0 or np.isnan(values[0]):
             self._ended = True
             return
-        self._f = float(values[0])
+        self._f = self._first_f = float(values[0])
         self._phase = "gradient"
         self._central = not self._starts_forward
         gradient = first_gradient(self.details)
@@ -536,6 +559,8 @@ class LocalSearch(RestartingSearch):
         if self._limited is not None:
             self._limited.update(s, y)
             return
+        if self._low_curvature > 0:
+            self._raise_model(s, y)
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
         close = self._first_step == _CLOSE_STEP
@@ -559,9 +584,28 @@ class LocalSearch(RestartingSearch):
         the direction of the step. The step s and the change y of the gradient only give its size,
         as the first gradient was taken over a larger range.
         """
-        curvature = _LOW_CURVATURE * abs(float(s @ y)) / float(s @ s)
+        curvature = _LOW_CURVATURE * abs(float(s @ y)) / float(np.sum((s / self._width) ** 2))
         if 0 < curvature < np.inf:
-            self._hessian = curvature * np.eye(self.dimension)
+            self._hessian = np.diag(curvature / self._width**2)
+            if self.dimension >= _MANY_DIMENSIONS:
+                self._low_curvature = curvature
+
+    def _raise_model(self, s: FloatArray, y: FloatArray) -> None:
+        """Raise a low model in the directions not seen yet, once new steps are not much flatter."""
+        size = float(np.sum((s / self._width) ** 2))
+        curvature = float(s @ y) / size if size > 0 else 0.0
+        if not 0 < curvature < np.inf:
+            return
+        least, self._least_curvature = self._least_curvature, min(curvature, self._least_curvature)
+        if curvature < _FALL * least:
+            return
+        scale = np.outer(self._width, self._width)
+        eigenvalues, vectors = np.linalg.eigh(self._hessian * scale)
+        unseen = eigenvalues < _UNSEEN * self._low_curvature
+        raised = np.maximum(eigenvalues[unseen], _UNSEEN_SHARE * self._least_curvature)
+        axes = vectors[:, unseen]
+        self._hessian = self._hessian + (axes * (raised - eigenvalues[unseen])) @ axes.T / scale
+        self._low_curvature = 0.0
 
     def _flatten_model(self, curvature: FloatArray) -> None:
         """Correct the model along the axes in which the function is less curved.
@@ -613,8 +657,8 @@ class LocalSearch(RestartingSearch):
             d = np.where(np.isfinite(d), d, 0.0)  # the width of the box may underflow
         d /= max(1.0, _longest(d, self._width))
         # Runs that are about to end above the best value of earlier ones end here.
-        promised = -0.5 * float(g @ d)
-        hopeless = self._f - self.best_fitness > _HOPELESS * promised
+        self._promised = -0.5 * float(g @ d)
+        hopeless = self._f - self.best_fitness > _HOPELESS * self._promised
         self._behind = self._behind + 1 if hopeless else 0
         if self._behind >= _MAX_BEHIND:
             self._ended = True

@@ -93,6 +93,11 @@ class _Replay:
         return False
 
     @property
+    def steady(self) -> bool:
+        """False: recorded runs do not say."""
+        return False
+
+    @property
     def converged(self) -> bool:
         """False, as convergence counts as a restart here."""
         return False

@@ -37,6 +37,9 @@ class Seat:
         likewise.
     restarts : bool
         Whether the introductory run includes restarts.
+    steady_cap : float
+        The largest number of evaluations, in multiples of the dimension, in an introductory run
+        that goes on as well as expected.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Seat:
     finish_share: float = 0.0
     finish_cap: float = 0.0
     restarts: bool = False
+    steady_cap: float = 0.0
 
     def member(self, evaluations: float) -> Member:
         """Return the member for a number of evaluations per dimension."""
@@ -59,6 +63,7 @@ class Seat:
                 min(self.finish_share * evaluations, self.finish_cap) if self.finish_cap else 0.0
             ),
             restarts=self.restarts,
+            steady_cap=self.steady_cap,
         )
 
 
@@ -82,6 +87,7 @@ LARGE = 500
 
 _LOCAL = Seat("BFGS", cap=250)
 _FINISHING = Seat("BFGS", share=0.15, cap=250, finish_share=0.2, finish_cap=50)
+_FINISHING_STEADY = dataclasses.replace(_FINISHING, steady_cap=250)
 _LOCAL_ONCE = Seat("BFGS", cap=250, once=True)
 _STEP_ONCE = Seat("STEP", {"separable_only": True}, cap=800, once=True)
 _CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
@@ -94,16 +100,17 @@ _DE = Seat("mix", {"NP": "5D"})
 #: on it has a chance to solve such functions. In a long run, from 20,000·D evaluations on, both
 #: retire, and CMA-ES searches alone until its first restart. A run of 100·D or more introduces each
 #: member with a share of the budget, then favors the leader more, and ends with a local search from
-#: the best point.
+#: the best point. Below 500·D the introduction of the local search goes on while it gains what it
+#: expects: CMA-ES has too little left to overtake it there.
 KINDS = (
-    #    least  kappa  first                        then                  large
-    Kind(     0, 20.0, (),                          (_CMA_SHARE,),        (_DE_2D,)),
-    Kind(     4, 20.0, (_LOCAL, _STEP_ONCE),        (_CMA_SHARE,),        (_DE_2D,)),
-    Kind(    40, 20.0, (_STEP_ONCE, _LOCAL),        (_CMA_SHARE,),        (_DE_2D,)),
-    Kind(   100, 20.0, (_STEP_ONCE, _FINISHING),    (_CMA_SHARE,),        (_DE_2D,)),
-    Kind(   500, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_2D), (_DE_2D,)),
-    Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),    (_CMA_SHARE, _DE_5D), (_DE_5D,)),
-    Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),  (_CMA, _DE),          (_DE,)),
+    #    least  kappa  first                            then                  large
+    Kind(     0, 20.0, (),                              (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(     4, 20.0, (_LOCAL, _STEP_ONCE),            (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(    40, 20.0, (_STEP_ONCE, _LOCAL),            (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   100, 20.0, (_STEP_ONCE, _FINISHING_STEADY), (_CMA_SHARE,),        (_DE_2D,)),
+    Kind(   500, 20.0, (_FINISHING, _STEP_ONCE),        (_CMA_SHARE, _DE_2D), (_DE_2D,)),
+    Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),        (_CMA_SHARE, _DE_5D), (_DE_5D,)),
+    Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),      (_CMA, _DE),          (_DE,)),
 )  # fmt: skip
 
 _IPOP, _IPOP_2, _IPOP_3, _IPOP_6, _IPOP_16, _IPOP_48 = (

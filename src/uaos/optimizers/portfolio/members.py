@@ -36,11 +36,15 @@ class Member:
     restarts : bool
         Whether the introductory run includes restarts, until the cap or until independent starts
         confirm its result.
+    steady_cap : float
+        The cap, if larger, while the first run goes on as well as expected: its optimizer's
+        attribute `steady` is true.
 
     Raises
     ------
     InvalidParameter
-        If `cap` is not positive, `finish` is negative, or the optimizer cannot finish a run.
+        If `cap` is not positive, `finish` or `steady_cap` is negative, or the optimizer cannot
+        finish a run.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Member:
     cap: float
     finish: float
     restarts: bool
+    steady_cap: float
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Member:
         cap: float = np.inf,
         finish: float = 0.0,
         restarts: bool = False,
+        steady_cap: float = 0.0,
     ) -> None:
         if isinstance(configuration, Mapping):
             configuration = Configuration.from_dict(configuration)
@@ -80,7 +86,12 @@ class Member:
                 f"finish of {entry.name} is {shortened(finish)}; expected {expected}",
                 name="finish", value=finish,
             )  # fmt: skip
-        values = (entry, once, cap, finish, restarts)
+        if not steady_cap >= 0:
+            raise InvalidParameter(
+                f"steady_cap of {entry.name} is {shortened(steady_cap)}; expected a number >= 0",
+                name="steady_cap", value=steady_cap,
+            )  # fmt: skip
+        values = (entry, once, cap, finish, restarts, steady_cap)
         for part, value in zip(dataclasses.fields(self), values, strict=True):
             object.__setattr__(self, part.name, value)
 
@@ -126,6 +137,8 @@ class Member:
             data["finish"] = self.finish
         if self.restarts:
             data["restarts"] = True
+        if self.steady_cap:
+            data["steady_cap"] = self.steady_cap
         return data
 
 

@@ -66,6 +66,10 @@ class Searcher(Protocol):
     def confirmed(self) -> bool:
         """True if independent starts have led to the best value."""
 
+    @property
+    def steady(self) -> bool:
+        """True if the first run has not ended, and goes on as well as expected."""
+
 
 class Finisher(Searcher, Protocol):
     """Interface of a member that can finish a run."""
@@ -235,7 +239,8 @@ class Turns:
     def _introduced(self, k: int) -> bool:
         """Return whether a member's introductory run is over."""
         searcher, member = self.searchers[k], self.members[k]
-        spent = searcher.evaluations >= member.cap * self.dimension
+        cap = max(member.cap, member.steady_cap) if searcher.steady else member.cap
+        spent = searcher.evaluations >= cap * self.dimension
         if member.restarts:
             return bool(spent or searcher.confirmed)
         return bool(spent or searcher.converged or searcher.restarts > 0)
