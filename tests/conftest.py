@@ -30,6 +30,9 @@ settings.register_profile(
 )  # fmt: skip
 settings.load_profile("steady")
 
+# Collecting tests, and the reports of thousands of them, make many objects and little garbage.
+gc.set_threshold(100_000, 20, 20)
+
 # A job in a shell's background starts with Ctrl-C ignored, and so would all that it starts; some
 # tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
