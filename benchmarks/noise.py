@@ -17,7 +17,8 @@ from COCO's reference data, and `singles` of every published algorithm, from the
 archive. `detect` counts the evaluations of noiseless functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
 that libraries return on noisy versions of functions by their true values, `outside` on the
-problems of `noise_problems.py`. `calibrate` counts how
+problems of `noise_problems.py`, or with `--choose` on those by which the default is chosen.
+`calibrate` counts how
 often the true value is within two standard errors of the estimate. `credit` compares rewards in
 scenarios with and without noise, `rewards` in differential evolution on functions of COCO.
 """
@@ -375,14 +376,15 @@ def run_beside(arguments: argparse.Namespace) -> None:
 
 def run_outside(arguments: argparse.Namespace) -> None:
     """Run libraries on problems from outside, and append the true value of what each returns."""
-    from noise_problems import outside
+    from noise_problems import outside, with_noise
 
     names = ["solver", "problem", "dimension", "budget", "seed", "value", "nfev"]
     with _appending(arguments.out, names) as (file, writer):
         for solver in arguments.solvers or SOLVERS:
             started = time.process_time()
             for seed in range(arguments.first, arguments.first + arguments.seeds):
-                for problem in outside(seed)[slice(*arguments.part)]:
+                chosen = with_noise("choose", seed) if arguments.choose else outside(seed)
+                for problem in chosen[slice(*arguments.part)]:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
                         x = SOLVERS[solver](problem, arguments.budget, seed)
@@ -531,6 +533,7 @@ def main() -> None:
     outside.add_argument("--seeds", type=int, default=2)
     outside.add_argument("--part", type=int, nargs=2, default=[None, None])
     outside.add_argument("--solvers", nargs="*")
+    outside.add_argument("--choose", action="store_true")
     calibrate = command("calibrate", run_calibrate)
     calibrate.add_argument("--runs", type=int, default=1000)
     calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])

@@ -51,12 +51,13 @@ class NoisyProblem:
 
 def outside(seed: int) -> list[NoisyProblem]:
     """Return all problems, with fresh counts and noise of a seed."""
-    return [*_with_noise(seed), *_hyper_parameters(seed), _store(seed)]
+    return [*with_noise("report", seed), *_hyper_parameters(seed), _store(seed)]
 
 
-def _with_noise(seed: int) -> list[NoisyProblem]:
+def with_noise(suite: str, seed: int) -> list[NoisyProblem]:
+    """Return the problems of a suite of `outside_problems.py` with noise."""
     made = []
-    for problem in problems("report"):
+    for problem in problems(suite):
         sample = np.random.default_rng(1).uniform(
             problem.low, problem.high, (200, problem.dimension)
         )
