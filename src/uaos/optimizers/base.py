@@ -236,7 +236,9 @@ class Optimizer(Algorithm):
             n = min(positive_integer(n, "n"), most)
             return self._several_out(n).ask_points(n)
         if self._asked is None:
-            remaining = None if self.remaining is None else self.remaining - self.points_out
+            remaining = self.remaining
+            if remaining is not None:
+                remaining -= self.points_out
             if remaining is not None and remaining <= 0:
                 spent = count(self.evaluations, "evaluation")
                 raise RunFinished(

@@ -12,7 +12,7 @@ from uaos.errors import InvalidFeedback, shortened
 from uaos.jit import njit
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Feedback:
     """Values of a batch of points, and by how much they violate the constraints.
 
