@@ -135,6 +135,7 @@ def _nevergrad(f: Objective, D: int, rng: np.random.Generator) -> None:
 CONTENDERS: dict[str, Contender] = {
     "uaos": _uaos(None),
     "uaos BFGS": _uaos("BFGS"),
+    "uaos GP": _uaos("GP"),
     "slsqp": _restarted(_slsqp),
     "cobyqa": _restarted(_cobyqa),
     "pybobyqa": _restarted(_pybobyqa),
