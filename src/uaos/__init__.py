@@ -31,6 +31,7 @@ from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.least_squares import LM
 from uaos.optimizers.local import LocalSearch
+from uaos.optimizers.mixed_sqp import MixedSQP
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.registration import register
@@ -66,11 +67,12 @@ __version__ = "0.3.0.dev0"
 __all__ = [
     "CMAES", "LM", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
-    "LocalSearch", "Member", "Method", "Metric", "Operator", "Optimizer", "OptimizerSettings",
-    "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real", "Result", "Selection",
-    "Selector", "Space", "Study", "SuccessReward", "Suite", "SurrogateSearch", "UaosError",
-    "WindowReward", "choice", "components", "configuration", "integer", "least_squares", "maximize",
-    "method", "methods", "minimize", "product", "real", "register", "suite",
+    "LocalSearch", "Member", "Method", "Metric", "MixedSQP", "Operator", "Optimizer",
+    "OptimizerSettings", "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real",
+    "Result", "Selection", "Selector", "Space", "Study", "SuccessReward", "Suite",
+    "SurrogateSearch", "UaosError", "WindowReward", "choice", "components", "configuration",
+    "integer", "least_squares", "maximize", "method", "methods", "minimize", "product", "real",
+    "register", "suite",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Sequential quadratic programming with finite differences inside the box, and restarts."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,46 @@ _MAX_BEHIND, _HOPELESS, _HOPELESS_COARSE = 3, 20.0, 1e4
 # Corrections of a full step for the curvature of the constraints, if that has at least this share
 # in its failure.
 _MAX_CORRECTIONS, _CURVED = 3, 0.1
+
+
+class LocalModel(NamedTuple):
+    """Models of function and constraints near a point.
+
+    Attributes
+    ----------
+    x : ndarray, shape (D,)
+        The point.
+    f : float
+        The value there.
+    c : ndarray, shape (M,)
+        The constraints there, at most 0 where feasible; the equalities last.
+    gradient : ndarray, shape (D,)
+        The slope of the function.
+    jacobian : ndarray, shape (M, D)
+        The slopes of the constraints.
+    hessian : ndarray, shape (D, D)
+        The curvature of the Lagrangian.
+    equal : ndarray of bool, shape (M,)
+        Which constraints are equalities.
+    """
+
+    x: FloatArray
+    f: float
+    c: FloatArray
+    gradient: FloatArray
+    jacobian: FloatArray
+    hessian: FloatArray
+    equal: BoolArray
+
+    def violated(self, c: FloatArray) -> FloatArray:
+        """Return by how much each constraint is violated if they have these values."""
+        return np.where(self.equal, np.abs(c), np.maximum(c, 0.0))
+
+    @property
+    def violation(self) -> float:
+        """Largest violation at the point; infinite where a constraint failed."""
+        worst = float(self.violated(self.c).max(initial=0.0))
+        return worst if np.isfinite(worst) else np.inf
 
 
 @dataclass(frozen=True)
@@ -168,6 +208,14 @@ class SQP(RestartingSearch):
         If all seems to be convex, two runs will do; otherwise a better optimum must be unlikely.
         """
         return self._optima.repeated if self._tangents.convex else self._optima.known
+
+    @property
+    def model(self) -> LocalModel:
+        """Models at the present point of the run."""
+        return LocalModel(
+            self._x, self._f, self._c, self._gradient / self._scale, self._jacobian / self._scale,
+            self._hessian / np.outer(self._scale, self._scale), self._equal(),
+        )  # fmt: skip
 
     # A run
 

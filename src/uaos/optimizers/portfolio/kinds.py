@@ -147,6 +147,18 @@ CONSTRAINED_KINDS = (
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
 )  # fmt: skip
 
+_MIXED_SQP = Seat("mixed-SQP", share=0.5, cap=500, restarts=True)
+
+#: The same under constraints with integers beside real numbers, or alone, but no categories.
+CONSTRAINED_INTEGER_KINDS = (
+    #    least  kappa  first          then                   large
+    Kind(     0, 20.0, (),            (Seat("mixed-SQP"),),  (_DE_2D,)),
+    Kind(   100, 20.0, (_MIXED_SQP,), (_CMA_SHARE,),         (_DE_2D,)),
+    Kind(   500, 20.0, (_MIXED_SQP,), (_CMA_SHARE, _DE_2D),  (_DE_2D,)),
+    Kind( 3_000, 20.0, (_MIXED_SQP,), (_CMA_SHARE, _DE_5D),  (_DE_5D,)),
+    Kind(20_000, KAPPA, (_MIXED_SQP,), (_CMA, _DE),          (_DE,)),
+)  # fmt: skip
+
 _LM = Seat("LM", share=0.5, cap=300, finish_share=0.1, finish_cap=20, restarts=True)
 
 #: The same for sums of squares whose residuals are known.
@@ -169,8 +181,8 @@ CATEGORICAL_KINDS = (
     Kind(   300, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
 )  # fmt: skip
 
-#: The same where there are integers beside more real numbers, but no categories, with constraints
-#: or without: from 100·D evaluations on as for real numbers.
+#: The same where there are integers beside more real numbers, but no categories or constraints:
+#: from 100·D evaluations on as for real numbers.
 INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
 
 #: The same where most variables are integers: from 300·D evaluations on as for real numbers.
@@ -198,7 +210,8 @@ TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.noisy and problem.late, LATE_NOISE_KINDS),
     (lambda problem: problem.noisy, NOISY_KINDS),
     (lambda problem: problem.residuals and not problem.integers, RESIDUAL_KINDS),
-    (lambda problem: problem.constrained and not problem.integers, CONSTRAINED_KINDS),
+    (lambda problem: problem.constrained and problem.integers, CONSTRAINED_INTEGER_KINDS),
+    (lambda problem: problem.constrained, CONSTRAINED_KINDS),
     (lambda problem: problem.discrete, DISCRETE_KINDS),
     (lambda problem: problem.integers, INTEGER_KINDS),
     (lambda problem: True, KINDS),
