@@ -240,24 +240,24 @@ def control_test(name: str = "control-adapting") -> str:
     return markdown(names, rows)
 
 
-def irace_races() -> str:
-    """Return the best candidate after each race of two tunings, equal ones in one row."""
+def irace_races(name: str = "irace") -> str:
+    """Return the best candidate after each race of tunings, equal ones in one row."""
     rows = []
     candidate = itemgetter("tuning", "components", "settings")
-    for (tuning, components, values), group in groupby(data("irace-races"), candidate):
+    for (tuning, components, values), group in groupby(data(f"{name}-races"), candidate):
         races = list(group)
         settings = dict(pair.split(" ") for pair in values.split(", "))
         chosen = ", ".join(f"{name} {settings[name]}" for name in ("F", "CR", "NP"))
         given = ", as given" if races[0]["origin"] == "initial" else ""
         span = " to ".join(dict.fromkeys((races[0]["race"], races[-1]["race"])))
-        rows.append((f"{components}; {chosen}{given}", tuning.removeprefix("irace-"), span,
+        rows.append((f"{components}; {chosen}{given}", tuning.rpartition("-")[2], span,
                      races[-1]["runs"], races[-1]["instances"]))  # fmt: skip
     return markdown(("best candidate", "seed", "races", "runs so far", "instances"), rows)
 
 
-def irace_components() -> str:
+def irace_components(name: str = "irace") -> str:
     """Return the components that made a tenth or more of the candidates or elites of a tuning."""
-    rows = data("irace-components")
+    rows = data(f"{name}-components")
     tunings = list(dict.fromkeys(row["tuning"] for row in rows))
     shares = {(r["family"], r["component"], r["tuning"]): r for r in rows}
     table = []
@@ -268,7 +268,7 @@ def irace_components() -> str:
             table.append((f"{family}: {component}", *(f"{value:.0%}" for value in values)))
     families = list(dict.fromkeys(row["family"] for row in rows))
     table.sort(key=lambda row: families.index(row[0].partition(":")[0]))
-    seeds = [tuning.removeprefix("irace-") for tuning in tunings]
+    seeds = [tuning.rpartition("-")[2] for tuning in tunings]
     heads = (f"{group}, seed {seed}" for seed in seeds for group in ("drawn", "elites"))
     return markdown(("component", *heads), table)
 
@@ -287,10 +287,10 @@ def irace_importance() -> str:
     return markdown(("parameter", *seeds, "may be chance up to"), table)
 
 
-def winners_of_irace() -> str:
-    """Return the winners of two tunings, and the paper's, at the budget of the tunings."""
-    names = ("method", "solved of 48", "ECDF area", "mean rank")
-    return markdown(names, overview("irace-winners", ("all",)))
+def winners_of_irace(name: str = "irace", problems: int = 48) -> str:
+    """Return the winners of tunings, and the paper's, at the budget of the tunings."""
+    names = ("method", f"solved of {problems}", "ECDF area", "mean rank")
+    return markdown(names, overview(f"{name}-winners", ("all",)))
 
 
 OWN = {"Compass": "Compass", "PM-AdapSS": "PM-AdapSS-N", "F-AUC-MAB": "F-AUC-MAB", "RecPM": "RecPM"}
@@ -1151,6 +1151,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "irace-importance": irace_importance,
     "irace-winners": winners_of_irace,
     "irace-control": lambda: control_test("irace-adapting"),
+    "irace-full-races": lambda: irace_races("irace-full"),
+    "irace-full-components": lambda: irace_components("irace-full"),
+    "irace-full-winners": lambda: winners_of_irace("irace-full", 312),
+    "irace-full-control": lambda: control_test("irace-full-adapting"),
     "own-tunings": own_tunings,
     "own-values": own_values,
     "long-runs": long_runs,
@@ -1252,6 +1256,7 @@ def phrases() -> dict[str, list[str]]:
             f"an area of {own['own-PM-AdapSS']} it is not behind",
             f"({winners['irace-1']} and {winners['irace-2']}, on the same problems)",
             f"**The two winners share {WORDS[_shared_components()]} of five components**",
+            f"F alone explains {float(_importance_of_full()):.0%} of the variance",
             f"at least one value of {_with_defaults()} of the 27 is such a default",
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
         ],
@@ -1266,6 +1271,11 @@ def _shared_components() -> int:
     last = by_name(data("irace-races"), "tuning").values()
     first, second = (row["components"].split(" · ") for row in last)
     return sum(a == b for a, b in zip(first, second, strict=True))
+
+
+def _importance_of_full() -> str:
+    """Return the share of the variance of ranks that F explains in the tuning of full size."""
+    return by_name(data("irace-full-importance"), "parameter")["F"]["share"]
 
 
 def _with_defaults() -> int:
