@@ -83,9 +83,9 @@ def test_the_catalogue_needs_no_optional_package(without_extras) -> None:
     assert "SaDE" in out
 
 
-def test_a_run_on_bbob_needs_no_optional_package(done) -> None:
+def test_a_run_on_bbob_needs_no_optional_package(without_extras) -> None:
     """The functions of BBOB are the package's own."""
-    code, out, err = done[RUN]
+    code, out, err = without_extras[RUN]
     assert code == 0, err
     assert "f8 Rosenbrock" in out
 
