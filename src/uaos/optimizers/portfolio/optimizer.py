@@ -144,7 +144,7 @@ class Portfolio(Optimizer):
         members that cannot handle integers are left out.
     method : Method, optional
         Chooses the next member; by default :func:`leader_method`.
-    settings, members, step, constrained, noisy
+    settings, members, step, constrained, noisy, residuals
         See :class:`PortfolioSettings`.
 
     Attributes
