@@ -21,10 +21,16 @@ SETTINGS = {
     "SQP": {},
     "STEP": {"points": 60},
     "jSO": {"popsize": 20, "restart": "stagnation"},
+    "mixed-SQP": {},
     "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},
 }
 BUDGET = 2500
-BUDGETS = {"GP": 60, "LM": 500, "SQP": 500}  # whose proposals take a millisecond or more
+BUDGETS = {
+    "GP": 60,
+    "LM": 500,
+    "SQP": 500,
+    "mixed-SQP": 500,
+}  # whose proposals take a millisecond or more
 
 
 def rugged(points):

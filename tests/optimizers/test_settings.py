@@ -18,6 +18,7 @@ from uaos.optimizers.local import LocalSettings
 from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
 from uaos.optimizers.registry import optimizer_classes
+from uaos.optimizers.restarting import RestartingSettings
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQPSettings
 from uaos.optimizers.surrogate import SurrogateSettings
@@ -49,6 +50,7 @@ CHANGED: dict[str, OptimizerSettings] = {
     "MOS-DE": TournamentSettings(NP=50),
     "SQP": SQPSettings(restarts=False),
     "LM": LeastSquaresSettings(restarts=False),
+    "mixed-SQP": RestartingSettings(restarts=False),
     "GP": SurrogateSettings(initial=3.0, batch=2),
     "portfolio": PortfolioSettings(MEMBERS, 20.0, constrained=True),
 }

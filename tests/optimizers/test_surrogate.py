@@ -257,11 +257,26 @@ def test_a_category_that_would_stagnate_becomes_another() -> None:
         ("integers", 2000, ["STEP", "BFGS", "CMA-ES"]),
     ],
 )
-@pytest.mark.parametrize("constrained", [False, True])
-def test_the_portfolio_has_a_model_where_it_pays(
-    table: str, budget: int, names: list, constrained: bool
+def test_the_portfolio_has_a_model_where_it_pays(table: str, budget: int, names: list) -> None:
+    traits = Traits(**{table: True, "integers": True})
+    assert [member.name for member in default_members(5, budget, traits)] == names
+
+
+@pytest.mark.parametrize(
+    ("table", "budget", "names"),
+    [
+        ("categories", 1000, ["GP"]),
+        ("discrete", 400, ["mixed-SQP"]),
+        ("discrete", 1000, ["mixed-SQP", "CMA-ES"]),
+        ("integers", 400, ["mixed-SQP"]),
+        ("integers", 1000, ["mixed-SQP", "CMA-ES"]),
+        ("integers", 5000, ["mixed-SQP", "CMA-ES", "mix"]),
+    ],
+)
+def test_under_constraints_integers_are_searched_by_models_of_these(
+    table: str, budget: int, names: list
 ) -> None:
-    traits = Traits(**{table: True, "integers": True, "constrained": constrained})
+    traits = Traits(**{table: True, "integers": True, "constrained": True})
     assert [member.name for member in default_members(5, budget, traits)] == names
 
 

@@ -319,7 +319,7 @@ def test_local_search_takes_no_constraints_and_the_portfolio_leaves_it_out():
     assert uaos.Portfolio(BOX, constrained=True).operators == ("SQP", "CMA-ES", "mix")
     assert uaos.Portfolio(BOX, constrained=True, budget=200).operators == ("SQP",)
     integers = uaos.Portfolio(BOX, constrained=True, integrality=[True, False])
-    assert integers.operators == ("CMA-ES", "mix")
+    assert integers.operators == ("mixed-SQP", "CMA-ES", "mix")
     assert "BFGS" not in uaos.Portfolio(BOX, integrality=[True, False]).operators
 
 

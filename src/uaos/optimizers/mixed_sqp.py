@@ -154,10 +154,11 @@ class MixedSQP(RestartingSearch):
         return points
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
-        if self._phase == "probe":
-            self._learn_neighbors(points, values)
-        else:
-            self._learn_search(points, values)
+        with np.errstate(all="ignore"):  # of failures and huge values; programs of those fail
+            if self._phase == "probe":
+                self._learn_neighbors(points, values)
+            else:
+                self._learn_search(points, values)
         self.record(restarts=self.restarts)
 
     def _learn_search(self, points: FloatArray, values: FloatArray) -> None:
@@ -243,10 +244,9 @@ class MixedSQP(RestartingSearch):
         columns = np.column_stack([values, constraints]) if M else values[:, None]
         for j in np.flatnonzero(self._whole):
             moved = points[:, j] - self._base.x[j]
-            with np.errstate(invalid="ignore"):
-                slopes = [(columns[k] - base) / moved[k] for k in np.flatnonzero(moved)]
-                slope = np.mean(slopes, axis=0)
-                bend = slopes[0][0] - slopes[1][0] if len(slopes) == 2 else 0.0
+            slopes = [(columns[k] - base) / moved[k] for k in np.flatnonzero(moved)]
+            slope = np.mean(slopes, axis=0) if slopes else np.zeros(1 + M)
+            bend = slopes[0][0] - slopes[1][0] if len(slopes) == 2 else 0.0
             slope = np.where(np.isfinite(slope), slope, 0.0)
             gradient[j], jacobian[:, j] = slope[0], slope[1:]
             hessian[j, j] = bend if np.isfinite(bend) else 0.0
