@@ -20,7 +20,7 @@ from uaos.tuning.store import TuningStore
 
 BENCH = [
     "bench", "a.db", "--methods", "mix,JADE", "--functions", "1-3", "--dim", "2", "--instances",
-    "1-2", "--budget", "120", "--seed", "1", "--without-uniform", "--jobs", "1",
+    "1-2", "--budget", "400", "--seed", "1", "--without-uniform", "--jobs", "1",
 ]  # fmt: skip
 TUNE = [
     "tune", "t.db", "--method", "SaDE", "--functions", "1,2,8", "--dim", "2", "--instances",

@@ -51,7 +51,7 @@ def test_a_disk_that_is_full_from_the_start_is_not_called_damage(
     """Opening a store to write needs room for a second file; nothing is wrong with the store."""
     shutil.copy(whole, tmp_path)
     before = runs(tmp_path / "a.db")
-    done = on_a_full_disk(*("300" if word == "120" else word for word in BENCH), cwd=tmp_path)
+    done = on_a_full_disk(*("300" if word == "400" else word for word in BENCH), cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith("error: a.db: cannot be "), done.stderr
     assert "damage" not in done.stderr

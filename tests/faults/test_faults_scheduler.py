@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 # Many short runs: results are on their way at any moment.
 MANY = [
     "bench", "a.db", "--methods", "mix,JADE", "--functions", "1-8", "--dim", "2", "--instances",
-    "1-5", "--budget", "120", "--seed", "1", "--without-uniform", "--jobs", "1",
+    "1-5", "--budget", "300", "--seed", "1", "--without-uniform", "--jobs", "1",
 ]  # fmt: skip
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)
 LINES = (

@@ -191,10 +191,10 @@ def test_points_of_a_noisy_function_are_evaluated_again() -> None:
     for noise in (True, "auto"):
         rng = np.random.default_rng(1)
         result = uaos.minimize(
-            lambda p, rng=rng: p["degree"] + rng.normal(), SIX, budget=200, seed=1, noise=noise
+            lambda p, rng=rng: p["degree"] + rng.normal(), SIX, budget=300, seed=1, noise=noise
         )
-        assert (result.nfev, result.x["degree"]) == (200, 1)
-        assert result.fun_evaluations >= 10
+        assert (result.nfev, result.x["degree"]) == (300, 1)
+        assert result.fun_evaluations > 10
 
 
 def test_points_that_fail_count_as_evaluated() -> None:
