@@ -228,7 +228,7 @@ def weighted_squares(z: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 @njit
-def rastrigin(z: FloatArray) -> FloatArray:
+def rastrigin_sum(z: FloatArray) -> FloatArray:
     """Return Rastrigin's function."""
     values = np.empty(z.shape[0])
     for n in range(z.shape[0]):
@@ -263,7 +263,7 @@ def attractive_sector(z: FloatArray, x_opt: FloatArray) -> FloatArray:
 
 
 @njit
-def rosenbrock(z: FloatArray) -> FloatArray:
+def rosenbrock_sum(z: FloatArray) -> FloatArray:
     """Return Rosenbrock's function."""
     values = np.empty(z.shape[0])
     for n in range(z.shape[0]):
@@ -434,7 +434,7 @@ def _separable_ellipsoid(i: Instance) -> Values:
 
 def _separable_rastrigin(i: Instance) -> Values:
     strength, scales = i.skewness(0.2), _half_powers(10.0, i)
-    return lambda x: rastrigin(scales * skew(oscillate(x - i.x_opt), strength)) + i.f_opt
+    return lambda x: rastrigin_sum(scales * skew(oscillate(x - i.x_opt), strength)) + i.f_opt
 
 
 def _half_powers(base: float, i: Instance) -> FloatArray:
@@ -450,7 +450,7 @@ def _bueche_rastrigin(i: Instance) -> Values:
     def values(x: FloatArray) -> FloatArray:
         z = oscillate(x - x_opt)
         z = np.where((z > 0.0) & even, scales * 10.0, scales) * z
-        return rastrigin(z) + i.f_opt + 100.0 * penalty(x)
+        return rastrigin_sum(z) + i.f_opt + 100.0 * penalty(x)
 
     return values
 
@@ -495,12 +495,12 @@ def _step_ellipsoid(i: Instance) -> Values:
 
 def _rosenbrock(i: Instance) -> Values:
     x_opt, factor = 0.75 * i.x_opt, max(1.0, math.sqrt(i.dimension) / 8.0)
-    return lambda x: rosenbrock(factor * (x - x_opt) + 1.0) + i.f_opt
+    return lambda x: rosenbrock_sum(factor * (x - x_opt) + 1.0) + i.f_opt
 
 
 def _rotated_rosenbrock(i: Instance) -> Values:
     matrix = max(1.0, math.sqrt(i.dimension) / 8.0) * i.second_rotation
-    return lambda x: rosenbrock(rotate(x, matrix, 0.5)) + i.f_opt
+    return lambda x: rosenbrock_sum(rotate(x, matrix, 0.5)) + i.f_opt
 
 
 def _ellipsoid(i: Instance) -> Values:
@@ -535,7 +535,7 @@ def _rastrigin(i: Instance) -> Values:
 
     def values(x: FloatArray) -> FloatArray:
         z = skew(oscillate(rotate(x - i.x_opt, i.first_rotation, 0.0)), strength)
-        return rastrigin(rotate(z, matrix, 0.0)) + i.f_opt
+        return rastrigin_sum(rotate(z, matrix, 0.0)) + i.f_opt
 
     return values
 
