@@ -45,6 +45,23 @@ def first_gradient(details: Details | None) -> FloatArray | None:
     return gradient if np.isfinite(gradient).all() else None
 
 
+def constraint_values(
+    n: int, violations: FloatArray | None, details: Details | None
+) -> tuple[FloatArray, int]:
+    """Return the constraints at n points, (n, M), the equalities last, and how many these are.
+
+    If only violations are known, they are the one constraint, NaN where it failed.
+    """
+    if violations is None:
+        return np.zeros((n, 0)), 0
+    if details is None or details.inequalities is None:
+        return np.where(np.isinf(violations), np.nan, violations)[:, None], 0
+    if details.equalities is None:
+        return details.inequalities, 0
+    both = np.hstack([details.inequalities, details.equalities])
+    return both, details.equalities.shape[1]
+
+
 def stacked(rows: Sequence[Details | None]) -> Details | None:
     """Return the constraints at several points, those of one in each row; NaN where unknown."""
     known = next((row for row in rows if row is not None), None)

@@ -5,7 +5,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.details import Details
+from uaos.optimizers.details import Details, constraint_values
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
@@ -158,12 +158,14 @@ class MixedSQP(RestartingSearch):
             if self._phase == "probe":
                 self._learn_neighbors(points, values)
             else:
-                self._learn_search(points, values)
+                self._learn_search(values)
         self.record(restarts=self.restarts)
 
-    def _learn_search(self, points: FloatArray, values: FloatArray) -> None:
+    def _learn_search(self, values: FloatArray) -> None:
         if self._inner is None:
-            c, equal = self._constraints(0)
+            constraints, equalities = constraint_values(1, self.violations, self.details)
+            c = constraints[0]
+            equal = np.arange(len(c)) >= len(c) - equalities
             none = np.zeros(0)
             self._finish_search(
                 LocalModel(none, float(values[0]), c, none, np.zeros((len(c), 0)),
@@ -179,18 +181,6 @@ class MixedSQP(RestartingSearch):
         coarse = self._limit > 1 and self._inner.iterations >= _COARSE_BATCHES
         if self._inner.converged or coarse:
             self._finish_search(self._inner.model, complete=self._inner.converged)
-
-    def _constraints(self, row: int) -> tuple[FloatArray, BoolArray]:
-        """Return the constraints at a point of the batch, and which are equalities."""
-        if self.violations is None:
-            return np.zeros(0), np.zeros(0, bool)
-        details = self.details
-        if details is None or details.inequalities is None:
-            return self.violations[row : row + 1].copy(), np.zeros(1, bool)
-        equalities = np.zeros((len(self.violations), 0))
-        equalities = equalities if details.equalities is None else details.equalities
-        c = np.concatenate([details.inequalities[row], equalities[row]])
-        return c, np.arange(len(c)) >= details.inequalities.shape[1]
 
     def _finish_search(self, model: LocalModel, complete: bool) -> None:
         """Compare the end of a search with the best so far, and go on from the better one."""
@@ -226,7 +216,7 @@ class MixedSQP(RestartingSearch):
         assert self._base is not None
         if len(values) < len(self._neighbors):
             return  # cut to the budget
-        constraints = np.array([self._constraints(row)[0] for row in range(len(values))])
+        constraints, _ = constraint_values(len(values), self.violations, self.details)
         model = self._base.model
         self._base = self._base._replace(model=self._extended(model, points, values, constraints))
         self._search_next()
@@ -241,7 +231,7 @@ class MixedSQP(RestartingSearch):
         gradient[self._real], jacobian[:, self._real] = model.gradient, model.jacobian
         hessian[np.ix_(self._real, self._real)] = model.hessian
         base = np.concatenate([[model.f], model.c])
-        columns = np.column_stack([values, constraints]) if M else values[:, None]
+        columns = np.column_stack([values, constraints])
         for j in np.flatnonzero(self._whole):
             moved = points[:, j] - self._base.x[j]
             slopes = [(columns[k] - base) / moved[k] for k in np.flatnonzero(moved)]
@@ -281,18 +271,19 @@ class MixedSQP(RestartingSearch):
         assert self._base is not None
         center = self._base.x[self._whole]
         low, high = self._least[self._whole], self._most[self._whole]
-        solution = self._solve(np.maximum(low - center, -self._limit),
-                               np.minimum(high - center, self._limit))  # fmt: skip
+        change = self._solve(np.maximum(low - center, -self._limit),
+                             np.minimum(high - center, self._limit))  # fmt: skip
         eye = np.eye(len(center))
         near = [*eye, *-eye]
-        pairs = [a + b for k, a in enumerate(near) for b in near[:k] if (a + b).any()]
-        order = self.rng.permutation(len(pairs))
-        steps = [*near, *(pairs[k] for k in order)]
-        if solution is not None:
-            target = solution[0][self._whole]
-            if not np.rint(target).any():
+        steps = near
+        if len(near) < _COMPARED:  # with more integers, pairs would not be compared
+            pairs = [a + b for k, a in enumerate(near) for b in near[:k] if (a + b).any()]
+            steps = [*near, *(pairs[k] for k in self.rng.permutation(len(pairs)))]
+        if change is not None:
+            target = np.rint(change[self._whole])
+            if not target.any():
                 self._limit = 1.0
-            steps = [np.rint(target), *(np.rint(target) + step for step in near), *steps]
+            steps = [target, *(target + step for step in near), *steps]
         known = {row.tobytes() for row in (*self._searched, center + 0.0)}
         candidates: list[FloatArray] = []
         for step in steps:
@@ -307,16 +298,15 @@ class MixedSQP(RestartingSearch):
         assert self._base is not None
         model = self._base.model
         change = integers - self._base.x[self._whole]
-        solution = self._solve(change, change)
-        if solution is None:
+        d = self._solve(change, change)
+        if d is None:
             return None
-        d = solution[0]
         value = model.f + float(model.gradient @ d + 0.5 * d @ model.hessian @ d)
         violated = model.violated(model.c + model.jacobian @ d).max(initial=0.0)
         return (violated if violated > _MET else 0.0), value, self._base.x + d
 
-    def _solve(self, least: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return the best step by the model if integers change within limits, and multipliers."""
+    def _solve(self, least: FloatArray, most: FloatArray) -> FloatArray | None:
+        """Return the best step by the model if integers change within limits; None if it fails."""
         assert self._base is not None
         model, units = self._base.model, self._units
         low, high = self._least - self._base.x, self._most - self._base.x
@@ -331,7 +321,7 @@ class MixedSQP(RestartingSearch):
         step = np.where(held, low, 0.0)
         offset = model.c + model.jacobian @ step
         if not free.any():
-            return step, np.zeros(len(model.c))
+            return step
         gradient = (model.gradient + model.hessian @ step) * units
         solution = PenaltyProgram(
             hessian[np.ix_(free, free)], gradient[free], jacobian[:, free] / norms[:, None],
@@ -340,7 +330,7 @@ class MixedSQP(RestartingSearch):
         if solution is None:
             return None
         step[free] = solution[0] * units[free]
-        return step, solution[1] / norms
+        return step
 
     def _end_run(self) -> None:
         """End the run at the best point of its searches."""

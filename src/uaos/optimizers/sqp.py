@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.details import first_gradient
+from uaos.optimizers.details import constraint_values, first_gradient
 from uaos.optimizers.optima import Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
@@ -307,7 +307,9 @@ class SQP(RestartingSearch):
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):
-            constraints = self._constraints(len(values))
+            constraints, self._equalities = constraint_values(
+                len(values), self.violations, self.details
+            )
             if self._phase == "start":
                 self._learn_start(values, constraints)
             elif self._phase == "gradient":
@@ -316,19 +318,6 @@ class SQP(RestartingSearch):
                 learn = self._learn_trial if self._phase == "line" else self._learn_return
                 learn(points[0], float(values[0]), constraints[0])
         self.record(gain=self._promise, restarts=self.restarts)
-
-    def _constraints(self, n: int) -> FloatArray:
-        """Return the constraints at the points of the batch, (n, M), the equalities last."""
-        if self.violations is None:
-            return np.zeros((n, 0))
-        details = self.details
-        if details is None or details.inequalities is None:
-            return np.where(np.isinf(self.violations), np.nan, self.violations)[:, None]
-        equalities = details.equalities
-        if equalities is None:
-            return details.inequalities
-        self._equalities = equalities.shape[1]
-        return np.hstack([details.inequalities, equalities])
 
     def _learn_start(self, values: FloatArray, constraints: FloatArray) -> None:
         self._f, self._c = float(values[0]), constraints[0]
