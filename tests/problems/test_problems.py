@@ -113,3 +113,9 @@ def test_a_suite_leaves_the_problems_of_the_user_as_they_are() -> None:
     suite = Suite("one", [problem])
     assert (problem.group, suite[0].group) == (None, "one")
     assert suite[0].fun is problem.fun
+
+
+def test_hundreds_of_integers_are_counted_without_a_warning() -> None:
+    """There are 21^300 points, more than a float can tell; a warning would fail the test."""
+    problem = Problem(sphere, [(0, 20)] * 300, integrality=[True] * 300)
+    assert problem.space.size == np.inf

@@ -314,7 +314,8 @@ class FreeSpace:
         if self.integrality is None or not self.integrality.all():
             return np.inf
         numbers = (self.high - self.low)[self.free] + 1
-        product = float(np.prod(numbers))
+        with np.errstate(over="ignore"):  # of hundreds of integers: infinite
+            product = float(np.prod(numbers))
         if self._activity is None or product > MOST_POINTS:
             return product
         grid = np.indices(numbers.astype(int).tolist()).reshape(self.dimension, -1).T
