@@ -1232,6 +1232,10 @@ def phrases() -> dict[str, list[str]]:
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
             f"which solves {uniform[1]}",
         ],
+        "docs/comparison.md": [
+            f"default solves {solved(bbob['portfolio'])} of 312 problems, "
+            f"CMA-ES {solved(bbob['CMA-ES'])} and L-SHADE {solved(bbob['L-SHADE'])}",
+        ],
         "docs/results/map.md": [
             f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
             f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
