@@ -16,7 +16,7 @@ Machine Learning Research 7.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import comb, sqrt
 from types import ModuleType
 from typing import NamedTuple
@@ -92,15 +92,23 @@ def wilcoxon_test(differences: ArrayLike) -> tuple[FloatArray, FloatArray]:
 def _exact_signed_rank_p(differences: FloatArray, ranks: FloatArray) -> float:
     """Return the share of all choices of signs with a rank sum at least as extreme, two-sided."""
     nonzero = differences != 0
-    # Twice the ranks are integers; ways[s] counts the choices of signs with the sum s.
     doubled = np.rint(2 * ranks[nonzero]).astype(np.int64)
-    ways = np.zeros(doubled.sum() + 1)
+    # As integers, and sorted: most samples then have the same distribution.
+    at_most = _rank_sum_distribution(tuple(sorted(doubled.tolist())))
+    observed = int(doubled[differences[nonzero] > 0].sum())
+    below = at_most[observed - 1] if observed else 0.0
+    tail = min(at_most[observed], at_most[-1] - below)
+    return float(min(1.0, 2 * tail / at_most[-1]))
+
+
+@lru_cache(maxsize=1024)
+def _rank_sum_distribution(doubled: tuple[int, ...]) -> FloatArray:
+    """Count the choices of signs whose sum of ranks, doubled, is at most 0, 1, 2, …"""
+    ways = np.zeros(sum(doubled) + 1)
     ways[0] = 1
     for doubled_rank in doubled:
         ways[doubled_rank:] += ways[:-doubled_rank]
-    observed = doubled[differences[nonzero] > 0].sum()
-    tail = min(ways[: observed + 1].sum(), ways[observed:].sum())
-    return float(min(1.0, 2 * tail / ways.sum()))
+    return np.cumsum(ways)
 
 
 def sign_test(wins: int, losses: int) -> float:

@@ -15,7 +15,7 @@ from outcome_results import results_of
 from raising import raises
 from rich.console import Console
 
-from uaos.analysis import AverageRunningTime, Results, compare, section, write_csv
+from uaos.analysis import AverageRunningTime, Results, compare, comparison, section, write_csv
 from uaos.analysis.tables import _art_cell, art_table, dispersion, rank_table
 from uaos.cli import main
 from uaos.errors import InvalidParameter
@@ -172,6 +172,16 @@ def test_the_overview_counts_what_was_solved(three_methods: Results) -> None:
     assert [row[-1] for row in rows] == ["1.00", "2.00", "3.00"]
     areas = [float(row[4]) for row in rows]
     assert areas == sorted(areas, reverse=True)
+
+
+def test_too_many_methods_are_refused(
+    three_methods: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pairs of methods are tested, so that their number is limited: here 3 methods of 2."""
+    monkeypatch.setattr(comparison, "MOST_METHODS", 2)
+    with pytest.raises(InvalidParameter, match="3 methods are too many to compare all pairs"):
+        compare(three_methods)
+    assert compare(three_methods, focus=three_methods.methods[0]).sections
 
 
 def test_running_times_are_relative_to_the_reference(three_methods: Results) -> None:

@@ -1,5 +1,6 @@
 """A plan says which units there are."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,9 @@ from raising import raises
 import uaos
 from uaos.checks import parse_budget
 from uaos.errors import InvalidParameter, NameClash, UaosError, UnknownName
-from uaos.experiments import Plan
+from uaos.experiments import Plan, Store
 from uaos.experiments.plan import DEFAULT_BUDGET
-from uaos.problems import suite
+from uaos.problems import Problem, suite
 
 
 def test_a_seed_beyond_the_integers_of_a_float_is_exact() -> None:
@@ -25,6 +26,26 @@ def test_a_unit_has_the_same_seed_in_every_plan_that_has_it() -> None:
     assert len({u.seed for u in large.units()}) == len(large) == 3 * 5 * 4 * 2
     other = Plan.of(["mix"], suite(functions="3", instances="2"), uniform=False, seed=2)
     assert next(other.units()).seed != next(small.units()).seed
+
+
+def test_a_plan_may_leave_combinations_out(tmp_path: Path) -> None:
+    """One of two methods runs on one of two problems: three units, in the store as well."""
+
+    class Part(Plan):
+        def combinations(self) -> Iterator[tuple[str, Problem, int]]:
+            return (
+                key for key in super().combinations() if (key[0], key[1].function) != ("mix", "f2")
+            )
+
+    whole = Plan.of(["mix", "JADE"], suite(functions="1-2", instances="1"), uniform=False)
+    part = Part(**vars(whole))
+    assert len(part) == len(list(part.units())) == 3
+    assert set(part.units()) < set(whole.units())
+    with Store.create_or_resume(tmp_path / "a.db", part) as store:
+        assert len(store.missing(part)) == 3
+        assert {name: tally.total for name, tally in store.tallies().items()} == {
+            "mix": 1, "JADE": 2
+        }  # fmt: skip
 
 
 def test_uniform_choice_is_part_of_every_comparison() -> None:

@@ -8,8 +8,12 @@ from uaos.analysis.published import archive_tables, paper_tables
 from uaos.analysis.results import Results
 from uaos.analysis.sectioning import Section, sections
 from uaos.analysis.tables import section_tables
+from uaos.errors import InvalidParameter
 from uaos.table import Table
 from uaos.text import count
+
+#: With more methods, the tests of all pairs would take minutes.
+MOST_METHODS = 1000
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ def compare(
     ------
     Missing
         If there are no finished runs, or none on problems of the paper.
+    InvalidParameter
+        If there are more than 1,000 methods, and none is in focus.
 
     Examples
     --------
@@ -110,6 +116,13 @@ def compare(
     ## 2-D
     ...
     """
+    if focus is None and len(results.methods) > MOST_METHODS:
+        raise InvalidParameter(
+            f"{len(results.methods):,} methods are too many to compare all pairs; expected at most "
+            f"{MOST_METHODS:,}. Name some of them (--methods)",
+            name="methods",
+            value=len(results.methods),
+        )
     compared = tuple(_compared(part, results) for part in sections(results, seed=seed, focus=focus))
     published: list[Table] = paper_tables(results, seed=seed) if paper else []
     if archive:

@@ -54,7 +54,12 @@ class Group:
     functions: tuple[str, ...]
     problems: int
     standings: tuple[Standing, ...]
-    pairs: Pairs
+    scores: Scores
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Return the tests of all pairs over the problems of the group."""
+        return pairwise(self.scores)
 
     @property
     def leaders(self) -> tuple[str, ...]:
@@ -99,7 +104,7 @@ class Section:
         methods = count(len(self.methods), "method")
         return f"<Section {self.title}: {methods} on {count(len(self.functions), 'function')}>"
 
-    @property
+    @cached_property
     def dimension(self) -> int | None:
         """Return the dimension of all problems; None if they differ."""
         dimensions = self.results.dimensions
@@ -250,7 +255,7 @@ class Section:
             solved, total = self.solved(self.runs_of(method, functions))
             standings.append(Standing(method, ranking.rank(method), solved, total))
         standings.sort(key=lambda s: (s.rank if count else 0.0, -s.solved))
-        return Group(name, functions, count, tuple(standings), pairwise(part))
+        return Group(name, functions, count, tuple(standings), part)
 
     def solved(self, runs: Iterable[Runs]) -> tuple[int, int]:
         """Return how many runs solved their problem, of those on problems with a known optimum."""

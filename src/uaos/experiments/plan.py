@@ -1,5 +1,6 @@
 """Plans of experiments: methods × problems × repetitions."""
 
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,12 +115,17 @@ class Plan:
         competitors = _competitors(names, uniform, control)
         return cls(competitors, problems, repetitions, limit, seed)
 
+    def combinations(self) -> Iterator[tuple[str, Problem, int]]:
+        """Yield method, problem and repetition of every run.
+
+        All combinations; a subclass may leave some out.
+        """
+        repetitions = range(1, self.repetitions + 1)
+        return itertools.product(self.competitors, self.suite, repetitions)
+
     def units(self) -> Iterator[Unit]:
         """Yield every run of the plan."""
-        for method in self.competitors:
-            for problem in self.suite:
-                for repetition in range(1, self.repetitions + 1):
-                    yield self.unit(method, problem, repetition)
+        return itertools.starmap(self.unit, self.combinations())
 
     def unit(self, method: str, problem: Problem, repetition: int) -> Unit:
         """Return one run of the plan."""
@@ -131,7 +137,7 @@ class Plan:
         return parse_budget(self.budget, problem.dimension)
 
     def __len__(self) -> int:
-        return len(self.competitors) * len(self.suite) * self.repetitions
+        return sum(1 for _ in self.combinations())
 
     def __repr__(self) -> str:
         methods, problems = len(self.competitors), len(self.suite)

@@ -166,9 +166,7 @@ class Store(StoreReader):
         over = set(self.database.rows("SELECT method, problem, repetition FROM runs"))
         units = [
             plan.unit(method, problem, repetition)
-            for method in plan.competitors
-            for problem in plan.suite
-            for repetition in range(1, plan.repetitions + 1)
+            for method, problem, repetition in plan.combinations()
             if (methods.get(method), problems.get(problem.name), repetition) not in over
         ]
         # Seeds are hashes: ordered by them, slow units are spread evenly.
@@ -245,8 +243,13 @@ class Store(StoreReader):
         self.add_methods(
             {name: json.dumps(entry.to_dict()) for name, entry in plan.competitors.items()}
         )
-        each = {p.name: (plan.repetitions, plan.evaluations(p)) for p in plan.suite}
-        self.add_plan(dict.fromkeys(plan.competitors, each))
+        budgets = {problem.name: plan.evaluations(problem) for problem in plan.suite}
+        planned: dict[str, dict[str, tuple[int, int]]] = {}
+        for method, problem, repetition in plan.combinations():
+            each = planned.setdefault(method, {})
+            most, budget = each.get(problem.name, (0, budgets[problem.name]))
+            each[problem.name] = (max(most, repetition), budget)
+        self.add_plan(planned)
 
     def add_plan(self, planned: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
         """Write the part of the plan that is new, within a transaction."""
