@@ -60,11 +60,11 @@ def save_figure(
     if place.name and not place.suffix:
         place = place.with_name(f"{place.name}.png")  # as matplotlib does
     form = place.suffix.lower()
-    known = figure.canvas.get_supported_filetypes()
-    if form[1:] not in known:
+    formats = figure.canvas.get_supported_filetypes()
+    if form[1:] not in formats:
         raise InvalidParameter(
             f"path is {shortened(str(place), 80)}; expected a file that ends in "
-            f"{join_names([f'.{name}' for name in known], 'or')}", name="path", value=path,
+            f"{join_names([f'.{name}' for name in formats], 'or')}", name="path", value=path,
         )  # fmt: skip
     with rc_context({
         "svg.fonttype": "none", "svg.hashsalt": "uaos", "pdf.fonttype": 42, "pdf.compression": 6,

@@ -169,8 +169,8 @@ def _solved(section: Section, method: str, subject: str) -> str:
     if not first.runs:
         return ""
     most = max((s for s in section.overall.standings if s.runs), key=lambda s: s.share)
-    known = " with known optima" if section.results.relative else ""
-    text = f"{subject} solved {first.solved:,} of {count(first.runs, 'run')}{known}"
+    restriction = " with known optima" if section.results.relative else ""
+    text = f"{subject} solved {first.solved:,} of {count(first.runs, 'run')}{restriction}"
     if most.share > first.share:
         text += f"; {most.method} solved the most, {most.solved:,} of {most.runs:,}"
     return text + "."

@@ -168,10 +168,10 @@ def _resume(path: Path, workers: options.Workers, *, retry_failed: bool) -> None
         commands = store.commands
     recorded = [words for words in map(shlex.split, commands) if _fills_a_store(words)]
     if not recorded:
-        known = f"; it was written by: {'; '.join(commands)}" if commands else ""
+        origin = f"; it was written by: {'; '.join(commands)}" if commands else ""
         raise Missing(
             f"Missing option --methods: {path} has no record of a command of uaos bench to continue"
-            f"{known}"
+            f"{origin}"
         )
     for words in recorded:
         console.print(Text(f"continuing: {shlex.join(words)}"), soft_wrap=True)

@@ -58,6 +58,9 @@ class Algorithm(ABC):
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({})
     #: Whether the catalogue lists it with its default settings.
     listed: ClassVar[bool] = True
+    #: Whether its points lie inside the box, or outside only where that is allowed. If not, `ask`
+    #: checks them.
+    keeps_inside: ClassVar[bool] = False
     #: The section of a configuration file with its settings; "optimizer" has the name, too.
     section: ClassVar[str] = "optimizer"
 

@@ -117,15 +117,6 @@ class Optimizer(Algorithm):
     600
     """
 
-    # Whether the optimizer keeps inside the box by construction, or leaves it only where that is
-    # allowed, as those of this package do. The points of others are checked by `ask`.
-    _keeps_inside: ClassVar[bool] = True
-
-    def __init_subclass__(cls, **further: object) -> None:
-        super().__init_subclass__(**further)
-        if Optimizer in cls.__bases__:
-            cls._keeps_inside = cls.__module__.startswith("uaos.optimizers.")
-
     settings: OptimizerSettings
 
     def __init__(
@@ -256,7 +247,7 @@ class Optimizer(Algorithm):
                 f"{self.name} proposed an array of shape {points.shape}; expected "
                 f"(n, {self.dimension}), at least one point"
             )
-        if not self._keeps_inside:
+        if not self.keeps_inside:
             self._box.check(points, self.name)
         return points
 

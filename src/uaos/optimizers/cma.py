@@ -449,6 +449,7 @@ class CMAES(Optimizer):
     """
 
     name: ClassVar[str] = "CMA-ES"
+    keeps_inside: ClassVar[bool] = True
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "noise")
     settings_class: ClassVar[type[OptimizerSettings]] = CMASettings
     reference: ClassVar[str] = f"{bib.HANSEN_2016}; {bib.LOSHCHILOV_2012}"
@@ -492,10 +493,10 @@ class CMAES(Optimizer):
         self._run_evaluations = 0
         self.popsize = popsize
         self._constants = constants(D, popsize)
-        given = self.x0 is not None and self._runs < len(self.x0)
-        low, high = self.region.first() if given else self.region.draw(self.rng)
+        from_x0 = self.x0 is not None and self._runs < len(self.x0)
+        low, high = self.region.first() if from_x0 else self.region.draw(self.rng)
         self._width = high - low
-        if given and self.x0 is not None:
+        if from_x0 and self.x0 is not None:
             self.mean = self.x0[self._runs].copy()
         elif self.settings.center and self._runs == 0:
             self.mean = 0.5 * (low + high)

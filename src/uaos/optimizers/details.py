@@ -64,12 +64,12 @@ def constraint_values(
 
 def stacked(rows: Sequence[Details | None]) -> Details | None:
     """Return the constraints at several points, those of one in each row; NaN where unknown."""
-    known = next((row for row in rows if row is not None), None)
-    if known is None or known.inequalities is None or known.equalities is None:
+    example = next((row for row in rows if row is not None), None)
+    if example is None or example.inequalities is None or example.equalities is None:
         return None
     inequalities, equalities = (
         np.full((len(rows), values.shape[1]), np.nan)
-        for values in (known.inequalities, known.equalities)
+        for values in (example.inequalities, example.equalities)
     )
     for k, row in enumerate(rows):
         if row is not None:

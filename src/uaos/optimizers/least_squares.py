@@ -107,8 +107,8 @@ class LM(RestartingSearch):
         return self._inside(self._x + self._step)[None]  # a sum may be rounded
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
-        told = None if self.details is None else self.details.residuals
-        residuals = values[:, None] if told is None else told
+        reported = None if self.details is None else self.details.residuals
+        residuals = values[:, None] if reported is None else reported
         with np.errstate(all="ignore"):
             if self._phase == "start":
                 self._learn_start(float(values[0]), residuals[0])

@@ -329,7 +329,7 @@ class LocalSearch(RestartingSearch):
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_first_step", "_gradient", "_hessian",
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
-        "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient", "_trial_length",
+        "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient",
         "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
         "_memory", "_low_curvature", "_least_curvature", "_first_f", "_promised",
     )  # fmt: skip
@@ -368,7 +368,6 @@ class LocalSearch(RestartingSearch):
         self._trial_x: FloatArray | None = None
         self._trial_f = float("nan")
         self._trial_gradient: FloatArray | None = None
-        self._trial_length = 0.0
         self._stalled = 0
         self._steps = 0
         self._next_central = 12
@@ -716,7 +715,7 @@ class LocalSearch(RestartingSearch):
         enough = gain >= -_DECREASE * slope * self._length and slope < 0 and gain > 0
         if better and enough:
             first = self._trial_x is None
-            self._trial_x, self._trial_f, self._trial_length = x.copy(), f, self._length
+            self._trial_x, self._trial_f = x.copy(), f
             self._trial_gradient = first_gradient(self.details)
             if vertex > 1.5 and self._trials < _MAX_TRIALS:
                 self._length *= min(vertex, 4.0)

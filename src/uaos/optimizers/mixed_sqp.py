@@ -175,8 +175,9 @@ class MixedSQP(RestartingSearch):
             return
         if len(values) < self._inner.batch_size:
             return  # cut to the budget
-        known = self.details
-        details = None if known is None else Details(known.inequalities, known.equalities)
+        details = self.details
+        if details is not None:
+            details = Details(details.inequalities, details.equalities)
         self._inner.tell(values, self.violations, details)
         coarse = self._limit > 1 and self._inner.iterations >= _COARSE_BATCHES
         if self._inner.converged or coarse:
@@ -284,12 +285,12 @@ class MixedSQP(RestartingSearch):
             if not target.any():
                 self._limit = 1.0
             steps = [target, *(target + step for step in near), *steps]
-        known = {row.tobytes() for row in (*self._searched, center + 0.0)}
+        seen = {row.tobytes() for row in (*self._searched, center + 0.0)}
         candidates: list[FloatArray] = []
         for step in steps:
             integers = np.clip(center + step, low, high) + 0.0
-            if integers.tobytes() not in known:
-                known.add(integers.tobytes())
+            if integers.tobytes() not in seen:
+                seen.add(integers.tobytes())
                 candidates.append(integers)
         return candidates[:_COMPARED]
 

@@ -54,10 +54,10 @@ def difference(coordinates: Coordinates, best: FloatArray, rng: np.random.Genera
     """
     base, first, second = best[rng.integers(len(best), size=3)]
     F = rng.uniform(0.3, 1.0)
-    taken = (first != second) & (rng.random(len(base)) < F)
+    replaced = (first != second) & (rng.random(len(base)) < F)
     with np.errstate(over="ignore"):  # of a huge box; points are brought back
         moved = base + F * (first - second)
-    moved = np.where(coordinates.categories, np.where(taken, first, base), moved)
+    moved = np.where(coordinates.categories, np.where(replaced, first, base), moved)
     return _rounded(coordinates, moved)
 
 

@@ -56,10 +56,10 @@ class Optima:
                 self.values[k], self.points[k] = value, point
             return
         self.number += 1
-        kept = np.argsort(self.values, kind="stable")[: _MAX_KEPT - 1]
-        self.values = np.append(self.values[kept], value)
-        self.counts = np.append(self.counts[kept], 1)
-        self.points = np.vstack([self.points[kept], point])
+        best = np.argsort(self.values, kind="stable")[: _MAX_KEPT - 1]
+        self.values = np.append(self.values[best], value)
+        self.counts = np.append(self.counts[best], 1)
+        self.points = np.vstack([self.points[best], point])
 
     @property
     def repeated(self) -> bool:
@@ -137,11 +137,11 @@ class Tangents:
             if (gap < -allowed).any() or (gap[:, linear] > allowed[:, linear]).any():
                 self.convex = False
                 return
-        kept = slice(-_MAX_KEPT + 1, None)
-        self.points = np.vstack([self.points[kept], x])
-        self.values = np.vstack([self.values[kept], values])
-        self.steps = np.append(self.steps[kept], step)
-        self.slopes = np.concatenate([self.slopes[kept], slopes[None]])
+        latest = slice(-_MAX_KEPT + 1, None)
+        self.points = np.vstack([self.points[latest], x])
+        self.values = np.vstack([self.values[latest], values])
+        self.steps = np.append(self.steps[latest], step)
+        self.slopes = np.concatenate([self.slopes[latest], slopes[None]])
 
     def state(self) -> State:
         """Return everything that changes; arrays are replaced, never changed."""

@@ -176,10 +176,10 @@ class Outstanding:
                     "one for each. Nothing was changed"
                 )
         keys = [x.tobytes() for x in rows]
-        told: Counter[bytes] = Counter()
+        counts: Counter[bytes] = Counter()
         for row, key in enumerate(keys):
-            told[key] += 1
-            if told[key] > len(self._numbers.get(key, ())):
+            counts[key] += 1
+            if counts[key] > len(self._numbers.get(key, ())):
                 raise InvalidFeedback(
                     f"points[{row}] is not out: it was told already, or ask(n) did not return it. "
                     "Nothing was changed"

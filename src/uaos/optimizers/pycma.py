@@ -91,6 +91,7 @@ class PyCMA(Optimizer):
     """
 
     name: ClassVar[str] = "BIPOP-CMA-ES"
+    keeps_inside: ClassVar[bool] = True
     settings_class: ClassVar[type[OptimizerSettings]] = PyCMASettings
     reference: ClassVar[str] = bib.HANSEN_2009
 

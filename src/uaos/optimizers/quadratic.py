@@ -183,8 +183,8 @@ class _InteriorPoint:
         right = -np.concatenate([force, self.offsets[tight]])
         if not (np.isfinite(system).all() and np.isfinite(right).all()):  # LAPACK would print
             return self.d, self.multipliers
-        found = np.linalg.lstsq(system, right, rcond=1e-13)[0]
-        d: FloatArray = found[:D]
+        solution = np.linalg.lstsq(system, right, rcond=1e-13)[0]
+        d: FloatArray = solution[:D]
         reach = 1e-3 + np.abs(self.d).max()
         excess, before = (
             np.maximum(self.rows @ each + self.offsets, 0.0)[self.free].max(initial=0.0)
@@ -192,5 +192,5 @@ class _InteriorPoint:
         )
         if np.abs(d - self.d).max() > 1e-4 * reach or excess > before + 1e-12 * reach:
             return self.d, self.multipliers
-        multipliers[tight] = found[D:]
+        multipliers[tight] = solution[D:]
         return d, multipliers

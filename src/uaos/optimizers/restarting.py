@@ -43,6 +43,7 @@ class RestartingSearch(Optimizer):
 
     #: The columns of the history.
     columns: ClassVar[tuple[str, ...]] = ("restarts",)
+    keeps_inside: ClassVar[bool] = True
     state_names: ClassVar[tuple[str, ...]] = (
         "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width",
     )  # fmt: skip

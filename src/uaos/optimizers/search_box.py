@@ -68,8 +68,8 @@ class SearchBox:
     @classmethod
     def of(cls, bounds: BoundsLike, integrality: ArrayLike | None = None) -> Self:
         """Return the box within these bounds, which may be infinite."""
-        given = Box.of(bounds)
-        low, high = (np.nan_to_num(b, posinf=LARGEST, neginf=-LARGEST) for b in box(given))
+        declared = Box.of(bounds)
+        low, high = (np.nan_to_num(b, posinf=LARGEST, neginf=-LARGEST) for b in box(declared))
         kinds = None
         if integrality is not None:
             kinds = integer_coordinates(integrality, len(low), CATEGORY)
@@ -78,7 +78,7 @@ class SearchBox:
             low[chosen] = np.nextafter(least - 0.5, np.inf)
             high[chosen] = np.nextafter(most + 0.5, -np.inf)
             kinds = kinds if chosen.any() else None
-        return cls(low, high, kinds, given.activity, given.outside_allowed)
+        return cls(low, high, kinds, declared.activity, declared.outside_allowed)
 
     @cached_property
     def integers(self) -> IntArray | None:

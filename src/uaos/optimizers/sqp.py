@@ -336,8 +336,8 @@ class SQP(RestartingSearch):
     def _differentiate(self) -> None:
         """Go on with the gradient, which takes differences unless all of it is known."""
         self._phase = "gradient"
-        told = first_gradient(self.details)
-        self._known = None if told is None else told * self._scale
+        gradient = first_gradient(self.details)
+        self._known = None if gradient is None else gradient * self._scale
         if self._known is not None and not len(self._c):
             self._gradient, self._jacobian = self._known, np.zeros((0, self.dimension))
             self._use_gradient()
@@ -492,16 +492,16 @@ class SQP(RestartingSearch):
         gradient = self._gradient if np.isfinite(self._f) else np.full(self.dimension, 1e-6)
         solution, weight, least = None, _FIRST_WEIGHT, np.inf
         while weight <= last:
-            found = PenaltyProgram(
+            trial = PenaltyProgram(
                 self._hessian, gradient, self._jacobian / norms[:, None], c / norms, self._equal(),
                 weight, (self.low - self._x) / self._scale, (self.high - self._x) / self._scale,
             ).solve()  # fmt: skip
-            if found is None:
+            if trial is None:
                 break
-            left = (self._violated(c + self._jacobian @ found[0]) / norms).max(initial=0.0)
+            left = (self._violated(c + self._jacobian @ trial[0]) / norms).max(initial=0.0)
             # With a large weight the program may be too badly conditioned.
             if left <= least:
-                solution, least = (found[0], found[1] / norms), left
+                solution, least = (trial[0], trial[1] / norms), left
             if left <= 1e-9:
                 return solution, True
             weight *= 1e3

@@ -94,13 +94,13 @@ class Proposer:
         rng : numpy.random.Generator
             Draws the candidates.
         """
-        known = {row.tobytes() for row in points}
+        evaluated_keys = {row.tobytes() for row in points}
         if rng.random() >= model_share(coordinates, len(points)):
             best_points = points[np.argsort(scores, kind="stable")[:_BEST]]
             for _ in range(_ATTEMPTS):
                 name, move = list(MOVES.items())[self._choose(rng)]
                 point = move(coordinates, best_points, rng)
-                if point.tobytes() not in known:
+                if point.tobytes() not in evaluated_keys:
                     return point, name
         scaled, d = coordinates.scaled(points), points.shape[1]
         grown = not self.fitted_to <= len(points) < _GROWTH * self.fitted_to
@@ -112,7 +112,7 @@ class Proposer:
         rows = _best_and_others(scores, _MOST)
         model = condition(scaled[rows], scores[rows], coordinates.categories, self.hyper)
         best = float(model.predict(scaled[rows[:1]])[0][0])
-        return _maximized(coordinates, model, points[rows], best, known, rng), "model"
+        return _maximized(coordinates, model, points[rows], best, evaluated_keys, rng), "model"
 
     def _choose(self, rng: np.random.Generator) -> int:
         """Return the number of a move."""
@@ -142,7 +142,7 @@ def _maximized(
     model: GaussianProcess,
     points: FloatArray,
     best: float,
-    known: set[bytes],
+    evaluated_keys: set[bytes],
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the point of the largest expected improvement that a local search finds.
@@ -153,7 +153,7 @@ def _maximized(
     def gain(candidates: FloatArray) -> FloatArray:
         mean, deviation = model.predict(coordinates.scaled(candidates))
         gains: FloatArray = log_improvement(mean, deviation, best)
-        gains[[row.tobytes() in known for row in candidates]] = -np.inf
+        gains[[row.tobytes() in evaluated_keys for row in candidates]] = -np.inf
         return gains
 
     leaders = points[rng.integers(min(10, len(points)), size=_AROUND)]
@@ -248,6 +248,7 @@ class SurrogateSearch(Optimizer):
     """
 
     name: ClassVar[str] = "GP"
+    keeps_inside: ClassVar[bool] = True
     reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = (

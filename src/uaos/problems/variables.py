@@ -291,13 +291,13 @@ class Space:
             )  # fmt: skip
         defaults = {v.name: v.default for v in self.variables if v.default is not None}
         declared: dict[str, Any] = {**defaults, **values}
-        known: dict[str, Any] = {**defaults, **self.check(declared, owner)}
+        complete: dict[str, Any] = {**defaults, **self.check(declared, owner)}
         point = []
         for variable in self.searched:
             low, high, kind = variable.domain.coordinate
             middle = 0.5 * (low + high)
-            if variable.name in known:
-                number = variable.domain.encode(known[variable.name])
+            if variable.name in complete:
+                number = variable.domain.encode(complete[variable.name])
                 point.append(min(max(number, low), high))
             else:
                 point.append(middle if kind == "real" else float(math.floor(middle)))

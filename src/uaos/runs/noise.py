@@ -254,8 +254,8 @@ class NoiseMeter(ExactValues):
 
     def check(self) -> None:  # noqa: D102 (see ExactValues)
         optimizer = self.optimizer
-        known = optimizer.best_x is not None and optimizer.best_violation == 0
-        if not known or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
+        feasible = optimizer.best_x is not None and optimizer.best_violation == 0
+        if not feasible or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
             return
         due = optimizer.evaluations >= self._next
         if self.confirmation is not None:
@@ -499,16 +499,16 @@ class NoiseMeter(ExactValues):
             winner = PointEstimate(rivals[0].x)
             self._evaluate([winner], final + left)
             # The winner may have failed each time.
-            known = [e for e in (winner, rivals[0], *self.candidates) if e.count]
-            self.candidates = known[:1]
+            estimated = [e for e in (winner, rivals[0], *self.candidates) if e.count]
+            self.candidates = estimated[:1]
             self._note()
 
     def _unknown(self) -> list[PointEstimate]:
         """Return the optimizer's candidates that have no estimate yet."""
-        known = [estimate.x for estimate in self.candidates]
+        estimated = [estimate.x for estimate in self.candidates]
         new: list[FloatArray] = []
         for x in self.optimizer.candidates:
-            if not any(np.array_equal(x, other) for other in [*known, *new]):
+            if not any(np.array_equal(x, other) for other in [*estimated, *new]):
                 new.append(x)
         return [PointEstimate(x) for x in new]
 

@@ -413,10 +413,10 @@ def _declared_settings(
     variables: list[Variable] = []
     if isinstance(base.settings, DifferentialEvolutionSettings):
         return slots, variables
-    taken = set() if base.method is None else {*FAMILIES, *_parameter_names(base.method)}
+    reserved = set() if base.method is None else {*FAMILIES, *_parameter_names(base.method)}
     for name, parameter in parameters(base.settings).items():
         if parameter.tuned:
-            variable = f"{base.optimizer}_{name}" if name in taken else name
+            variable = f"{base.optimizer}_{name}" if name in reserved else name
             slots[_SETTINGS, base.optimizer, name] = variable
             variables.append(Variable(variable, searched(parameter)))
     return slots, variables

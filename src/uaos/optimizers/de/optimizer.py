@@ -127,6 +127,7 @@ class DifferentialEvolution(Optimizer):
     """
 
     name: ClassVar[str] = "DE"
+    keeps_inside: ClassVar[bool] = True
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories")
     starts_together: ClassVar[bool] = True
     single_run: ClassVar[Mapping[str, str]] = MappingProxyType({"restart": "none"})

@@ -167,6 +167,7 @@ class Portfolio(Optimizer):
     """
 
     name: ClassVar[str] = "portfolio"
+    keeps_inside: ClassVar[bool] = True
     handles: ClassVar[tuple[str, ...]] = (
         "constraints", "integrality", "categories", "noise", "outliers",
     )  # fmt: skip

@@ -213,8 +213,8 @@ def avoid_first_partner(
         # By what the first choice has left of the same number.
         place = uniforms[i, at.ARCHIVE] * (NP - 1 + archive_size)
         member = int((place - int(place)) * (NP - 2 + archive_size))
-        for taken in (min(i, first), max(i, first)):
-            member += int(member >= taken)
+        for excluded in (min(i, first), max(i, first)):
+            member += int(member >= excluded)
         partners[i, at.MINUS_2] = member + int(member >= NP) * (archive_start - NP)
 
 

@@ -80,8 +80,8 @@ def course_of(runs: Runs) -> ConvergenceCurve:
     # Errors of runs that reached no target are infinite: do not interpolate between them.
     quartiles = np.quantile(levels, [0.5, 0.25, 0.75], axis=0, method="lower")
     quartiles[0] = np.median(levels, axis=0)
-    known = 10 ** np.where(np.isinf(quartiles), np.nan, quartiles)
-    return ConvergenceCurve(times / runs.dimension, *known)
+    errors = 10 ** np.where(np.isinf(quartiles), np.nan, quartiles)
+    return ConvergenceCurve(times / runs.dimension, *errors)
 
 
 def convergence_interactive(convergence: Convergence) -> dict[str, object]:
