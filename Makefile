@@ -102,7 +102,7 @@ docs: site/index.html
 
 # What the site is made from; mkdocs.yml and docs/hooks.py say how.
 PAGES := mkdocs.yml README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff benchmarks/results.md \
-  $(shell find docs examples src/uaos -type f -not -name '*.pyc' -not -name '*.nb[ic]')
+  $(shell find docs examples src/uaos -type f -not -path '*/__pycache__/*')
 
 site/index.html: $(STAMP) $(PAGES)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

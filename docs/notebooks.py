@@ -51,7 +51,7 @@ def _fingerprint(path: Path) -> str:
     folders = (ROOT / "src/uaos").rglob("*"), (ROOT / "examples").rglob("*")
     digest = hashlib.sha256(sys.version.encode())
     for file in sorted({path, Path(__file__), ROOT / "pyproject.toml", *chain(*folders)}):
-        if file.is_file() and file.suffix not in (".pyc", ".nbi", ".nbc"):
+        if file.is_file() and file.parent.name != "__pycache__":
             digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
