@@ -1,6 +1,7 @@
 """What the documentation says runs, the commands it gives exist, and the site is built from it."""
 
 import importlib.util
+import io
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,9 @@ import numpy as np
 import pytest
 import typer
 from browser import Browser, headless, needs_browser
+from command_line import run
 from raising import raises
+from threadpoolctl import threadpool_info
 
 import uaos
 from uaos.cli import load_commands
@@ -38,29 +42,56 @@ PARTS = ("analysis", "experiments", "problems", "scenarios", "tuning")
 PUBLIC = ["uaos", *(f"uaos.{part}" for part in PARTS)]
 
 
-def blocks(page: Path) -> str:
-    """The Python of a page, its blocks one after the other, at their line numbers."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    inside, code = False, []
-    for line in lines:
-        fence = line.strip()
-        if fence.startswith("```"):
-            inside = fence == "```python"
-            code.append("")
-        else:
-            code.append(line if inside else "")
-    return "\n".join(code)
+# Blocks of Python and commands; what is shown below them as text is what they print.
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.M | re.S)
+# The processor that printed the numbers of the pages: on others, sums of OpenBLAS differ.
+PROCESSOR = "SkylakeX"
+
+
+def code_of(page: Path) -> list[tuple[str, str, str]]:
+    """The blocks of a page: language, code at its line numbers, and output if it is shown.
+
+    Of the commands, only runs with a shown output are included; others take too long.
+    """
+    text = page.read_text(encoding="utf-8")
+    return [
+        (block[1], "\n" * text.count("\n", 0, block.start(2)) + block[2], block[3] or "")
+        for block in BLOCK.finditer(text)
+        if block[1] == "python" or (block[3] and block[2].startswith("uaos run "))
+    ]
+
+
+def same_output(printed: str, shown: str) -> bool:
+    """Compare what is printed with a page, where "…" stands for anything, such as a time."""
+    printed, shown = (re.sub(r" +$", "", text, flags=re.M).rstrip() for text in (printed, shown))
+    if PROCESSOR not in {library.get("architecture") for library in threadpool_info()}:
+        printed, shown = (re.sub(r"[\d.]+(e[+-]\d+)?", "#", text) for text in (printed, shown))
+    return bool(re.fullmatch(".*".join(map(re.escape, shown.split("…"))), printed, re.S))
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if blocks(p).strip()], ids=lambda p: str(p.relative_to(ROOT))
+    "page", [p for p in PAGES if code_of(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_the_code_of_a_page_runs(
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")
-    exec(compile(blocks(page), str(page), "exec"), {"__name__": "__main__"})
+    namespace = {"__name__": "__main__"}
+    for language, code, shown in code_of(page):
+        if language == "sh":
+            printed = run(*shlex.split(code)[1:]).stdout
+        else:
+            with redirect_stdout(io.StringIO()) as stream:
+                exec(compile(code, str(page), "exec"), namespace)
+            printed = stream.getvalue()
+        assert not shown or same_output(printed, shown), printed
+
+
+@pytest.mark.parametrize("printed", ["solved in 12 s", "solved: 7 in 1.2 s, at last"])
+def test_another_output_than_a_page_shows_is_noticed(printed: str) -> None:
+    assert not same_output(printed, "solved: 7 in … s")
+    assert same_output("solved: 7 in 0.1 s\n", "solved: 7 in … s")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
