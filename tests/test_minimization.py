@@ -230,7 +230,8 @@ def test_bounds_may_be_any_collection_of_pairs(box):
 # Held coordinates
 
 
-@pytest.mark.parametrize(("method", "workers"), [(None, 1), ("CMA-ES", 1), ("BFGS", 1), (None, 2)])
+@pytest.mark.parametrize("method", [None, "CMA-ES", "BFGS"])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_coordinate_with_equal_bounds_is_held(method, workers):
     seen = []
 
