@@ -1,26 +1,30 @@
 """Constrained problems: uaos.minimize beside SciPy's differential evolution at equal evaluations.
 
-    python benchmarks/constraints.py [--seeds 10] [--evaluations 240000] [--method NAME] [g01 …]
+    python benchmarks/constraints.py cec2006.csv [--seeds 3] [--evaluations 240000] [g01 …]
 
 The problems are of the CEC 2006 competition (Liang et al. 2006), which has equalities met to 1e-4;
 L8 and L9 are SciPy's own versions of g05 and g11, met to 1e-3. SciPy's problems L1 to L7 are g01,
 g09, g07, g10, g08, g06 and g04. Every run gets the same number of points; SciPy has its defaults
 but for `tol=0`, since it would end too early, and `polish=False`. Both get functions of many points
-at once. Runs of uaos end early once they are within 1e-8 of the optimum. Shown are how many runs
-ended feasible, and the median of the error f - f*, in which an infeasible run counts as infinite.
+at once. Runs of uaos end early once they are within 1e-8 of the optimum. A row per run is appended
+to the file: the error f - f*, infinite if the run did not end feasible. Runs that are in it are
+skipped.
 """
 
 import argparse
-import statistics
+import csv
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-WITHIN, CLOSE = 1e-6, 1e-8
+CLOSE = 1e-8
+COLUMNS = ("problem", "dimension", "evaluations", "solver", "seed", "error")
 # SciPy may end this far outside: it evaluates its result alone, and batches round differently.
 ROUNDING = 1e-12
 
@@ -250,37 +254,33 @@ def with_scipy(problem: Problem, seed: int, evaluations: int, _: Any) -> tuple[A
     return result.fun - problem.optimum, result.maxcv <= ROUNDING
 
 
-def summary(runs: list[tuple[Any, Any]]) -> tuple[int, float]:
-    """Return the number of feasible runs and the median error."""
-    errors = [float(error) if feasible else np.inf for error, feasible in runs]
-    return sum(feasible for _, feasible in runs), statistics.median(errors)
-
-
 def main() -> None:
-    """Print the table as Markdown, a line for each problem as it is finished."""
+    """Append the runs that the file lacks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
     parser.add_argument("problems", nargs="*", default=[p.name for p in PROBLEMS])
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--evaluations", type=int, default=240_000)
     parser.add_argument("--method", default=None, help="of uaos; default: its default")
     parser.add_argument("--only", choices=("uaos", "SciPy"), help="measure one of the two")
     given = parser.parse_args()
     makers = {"uaos": with_uaos, "SciPy": with_scipy}
     makers = {name: make for name, make in makers.items() if given.only in (None, name)}
-    heads = [f"{name}: {what}" for name in makers for what in ("feasible", "median error")]
-    print(f"| problem | D | {' | '.join(heads)} |")
-    print("|---|---|" + "---|" * len(heads))
-    for problem in PROBLEMS:
-        if problem.name not in given.problems:
-            continue
-        cells = []
-        for make in makers.values():
-            seeds = range(1, given.seeds + 1)
-            runs = [make(problem, s, given.evaluations, given.method) for s in seeds]
-            feasible, error = summary(runs)
-            close = " ✓" if error <= WITHIN else ""
-            cells += [f"{feasible} of {given.seeds}", f"{error:.1e}{close}"]
-        print(f"| {problem.name} | {len(problem.bounds)} | {' | '.join(cells)} |", flush=True)
+    done = set()
+    if given.out.exists():
+        with given.out.open(encoding="utf-8") as file:
+            done = {tuple(row[c] for c in COLUMNS[:-1]) for row in csv.DictReader(file)}
+    with given.out.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(COLUMNS)
+        chosen = (problem for problem in PROBLEMS if problem.name in given.problems)
+        for seed, problem, name in product(range(1, given.seeds + 1), chosen, makers):
+            key = problem.name, len(problem.bounds), given.evaluations, name, seed
+            if tuple(map(str, key)) not in done:
+                error, feasible = makers[name](problem, seed, given.evaluations, given.method)
+                writer.writerow([*key, f"{error:.3g}" if feasible else "inf"])
+                file.flush()
 
 
 if __name__ == "__main__":

@@ -1,27 +1,25 @@
 """Compare the racer, R's irace and random search on an objective with a known optimum.
 
-    python benchmarks/tuners.py [--seeds 10] [--runs 2000]
+    python benchmarks/tuners.py tuners.csv [--seeds 10] [--runs 2000]
 
 A conditional space of 12 parameters; the cost of a run is the candidate's distance from the
-optimum, plus the difficulty of the instance, plus noise. Reported is the distance itself of what a
+optimum, plus the difficulty of the instance, plus noise. Written is the distance itself of what a
 tuner returns: 0 is the optimum, and the tuners never see it.
 """
 
 import argparse
+import csv
 import functools
 import hashlib
 import math
-import statistics
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 
 import numpy as np
 
 from uaos.errors import UaosError
 from uaos.params import Categorical, Integer, Real, Value
 from uaos.problems.variables import Condition, Space, Variable
-from uaos.statistics import rank_sum_test
 from uaos.tuning.irace import irace_version, run_irace
 from uaos.tuning.race import Task
 from uaos.tuning.racer import iterated_racing
@@ -130,30 +128,23 @@ def at_random(depth: int) -> Callable[[int, int], float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--runs", type=int, default=2000)
     given = parser.parse_args()
-    contenders: dict[str, Callable[[int, int], float]] = {"racer": by_racer}
+    contenders: dict[str, Callable[[int, int], float]] = {"built-in racer": by_racer}
     try:
-        irace_version()
-        contenders["irace"] = by_irace
+        contenders[f"irace {irace_version()}"] = by_irace
     except UaosError as error:
         print(f"irace is left out: {error}")
-    contenders |= {f"random, {depth} instances": at_random(depth) for depth in DEPTHS}
-    found: dict[str, list[float]] = {}
-    print(f"{given.runs} runs, seeds 1 to {given.seeds}; distance from the optimum\n")
-    print("| tuner | median | best | worst | seconds a tuning |\n|---|---|---|---|---|")
-    for name, search in contenders.items():
-        start = perf_counter()
-        found[name] = sorted(search(seed, given.runs) for seed in range(1, given.seeds + 1))
-        seconds = (perf_counter() - start) / given.seeds
-        middle = statistics.median(found[name])
-        print(f"| {name} | {middle:.3f} | {found[name][0]:.3f} | {found[name][-1]:.3f} "
-              f"| {seconds:.1f} |", flush=True)  # fmt: skip
-    print()
-    for name in list(found)[1:]:
-        (p,), _ = rank_sum_test(found["racer"], found[name])
-        print(f"racer against {name}: p = {p:.2g} (Mann-Whitney, two-sided)")
+    contenders |= {f"random search, {depth} instances each": at_random(depth) for depth in DEPTHS}
+    with open(given.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["tuner", "runs", "seed", "distance"])
+        for name, search in contenders.items():
+            for seed in range(1, given.seeds + 1):
+                writer.writerow([name, given.runs, seed, f"{search(seed, given.runs):.4f}"])
+                file.flush()
 
 
 if __name__ == "__main__":

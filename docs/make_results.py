@@ -20,6 +20,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.optimizers.catalogue import configuration, expanded
+from uaos.problems import reference
 from uaos.problems.bbob import GROUPS
 from uaos.statistics import holm, rank_rows, sign_test, wilcoxon_test
 
@@ -1135,7 +1136,195 @@ def noise_rewards() -> str:
     return markdown(names, [row for _, row in sorted(table)])
 
 
+# Tables of the first page of results
+
+
+def literature() -> str:
+    """Return the methods of the literature: what they solve, and uniform choice beside them."""
+    against = by_name(table_below("literature-20d.md", "Against uniform choice"))
+    losses = _losses_to_uniform()
+    rows = []
+    for row in table_below("literature-20d.md", "Runs solved"):
+        name, test = row["method"], against.get(row["method"])
+        worse = test is not None and test["outcome"] == "worse"
+        counts = (
+            "" if test is None else f"{test['problems won'].partition('/')[0]} : {losses[name]}"
+        )
+        rows.append((
+            "**uniform choice**" if test is None else name,
+            *(row[group].strip("*").partition("/")[0] for group in _GROUPS),
+            row["ECDF area"], row["mean rank"], counts + ", worse" * worse,
+        ))  # fmt: skip
+    names = ("method", "solved of 312", *_GROUPS[1:], "ECDF area", "mean rank",
+             "wins : losses against uniform")  # fmt: skip
+    return markdown(names, rows)
+
+
+def _losses_to_uniform() -> dict[str, str]:
+    """Return on how many problems uniform choice is better than each method."""
+    losses = {}
+    for row in table_below("literature-20d.md", "Pairwise Wilcoxon tests"):
+        wins, _, defeats = row["win/tie/loss"].split("/")
+        if row["second"] == "uniform":
+            losses[row["first"]] = defeats
+        elif row["first"] == "uniform":
+            losses[row["second"]] = wins
+    return losses
+
+
+def inferred() -> str:
+    """Return the inferred configuration beside the published running times to 1e-7."""
+    published = {
+        r["function"]: float(r["published"]) * float(r["best2009"])
+        for r in data("seven-art")
+        if (r["method"], r["target"]) == ("U-AOS-FW", "1e-07")
+    }
+    runs = by_name((r for r in data("seven-solved") if r["method"] == "U-AOS-FW"), "function")
+    rows = []
+    for row in data("inferred-art"):
+        if float(row["target"]) == 1e-7:
+            name, ours = row["function"], float(row["art"])
+            rows.append((name, _rounded(ours), _rounded(published[name]),
+                         f"{ours / published[name]:.2f}", row["successes"],
+                         runs[name]["published"], runs[name]["ours"]))  # fmt: skip
+    names = ("", "inferred", "published", "ratio", "reached: inferred", "solved: published",
+             "as printed")  # fmt: skip
+    return markdown(names, rows)
+
+
+def _rounded(evaluations: float) -> str:
+    """Return a number of evaluations with three digits."""
+    return f"{float(f'{evaluations:.3g}'):,.0f}"
+
+
+def jade() -> str:
+    """Return JADE with and without bounds beside the published ratios to best 2009."""
+    plain = {r["function"]: r for r in data("seven-art")
+             if (r["method"], r["target"]) == ("JADE", "1e-07")}  # fmt: skip
+    solved = by_name((r for r in data("seven-solved") if r["method"] == "JADE"), "function")
+    rows = []
+    for row in data("jade-art"):
+        if float(row["target"]) == 1e-7:
+            name = row["function"]
+            cells = ((plain[name]["ours"], solved[name]["ours"]), (row["ratio"], row["successes"]),
+                     (plain[name]["published"], solved[name]["published"]))  # fmt: skip
+            rows.append((name, *(f"{float(ratio):.0f} ({count})" for ratio, count in cells)))
+    names = ("", "plain JADE (bounds by midpoint)", "without bounds, with restarts", "published")
+    return markdown(names, rows)
+
+
+def archive() -> str:
+    """Return running times to 1e-7 divided by those of the same algorithms in COCO's archive."""
+    published = {
+        (cell.algorithm, cell.function): cell.art
+        for cell in reference("bbob").published("archive")
+        if cell.target == 1e-7 and cell.dimension == 20
+    }
+    rows = [row for row in data("archive-art") if float(row["target"]) == 1e-7]
+    functions = list(dict.fromkeys(row["function"] for row in rows))
+    table = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        times = {row["function"]: float(row["art"]) for row in rows if row["method"] == method}
+        table.append((method, *(f"{times[f] / published[method, f]:.2f}" for f in functions)))
+    return markdown(("", *functions), table)
+
+
+# Tables of the portfolio and its members
+
+
+def shares() -> str:
+    """Return the leader's rule of the portfolio beside fixed shares, on recorded runs."""
+    rows: dict[str, list[float]] = {}
+    counts: dict[str, int] = {}
+    for row in data("shares"):
+        name, evaluations = row["share of CMA-ES"], int(row["evaluations"])
+        rows.setdefault(name, []).append(math.log10(evaluations or int(row["budget"])))
+        counts[name] = counts.get(name, 0) + (evaluations > 0)
+    leader, table = rows["leader"], []
+    for name, times in rows.items():
+        differences = [time - first for time, first in zip(times, leader, strict=True)]
+        better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+        (p,), _ = wilcoxon_test(np.array(differences))
+        test = ("", "") if name == "leader" else (f"{better} / {worse}", _number(p))
+        shown = "the leader gets four times the evaluations" if name == "leader" else (
+            f"{name[:-1]} : {100 - int(name[:-1])}"
+        )  # fmt: skip
+        table.append((shown, str(counts[name]), f"{mean(times):.3f}", *test))
+    names = ("shares of CMA-ES and `mix`", f"solved of {len(leader)}", "mean log₁₀ of evaluations",
+             "leader better / worse", "p")  # fmt: skip
+    return markdown(names, table)
+
+
+def archive_ratios(functions: Iterable[int]) -> list[float]:
+    """Return the aRT of CMA-ES to 1e-7 divided by that of NBIPOP-aCMA-ES, by function."""
+    rows = table_below("portfolio-20d.md", "(aRT) in evaluations beside COCO")
+    times = {(r["function"], r["algorithm"]): r["1e-7"] for r in rows}
+    return [
+        float(times[f"f{f}", "CMA-ES"]) / float(times[f"f{f}", "NBIPOP-aCMA-ES (archive)"])
+        for f in functions
+    ]
+
+
+#: Recipes and their names in minionpy.
+PEERS = {"L-SHADE": "LSHADE", "jSO": "jSO", "L-SRTDE": "LSRTDE"}
+
+
+def _winners() -> dict[str, FloatArray]:
+    """Return errors of each contender by function and seed; errors up to 1e-8 are 0."""
+    errors: dict[str, dict[str, list[float]]] = {}
+    for row in data("winners"):
+        error = float(row["error"])
+        own = errors.setdefault(row["contender"], {}).setdefault(row["function"], [])
+        own.append(error if error > 1e-8 else 0.0)
+    return {name: np.array(list(runs.values())) for name, runs in errors.items()}
+
+
+def winners() -> str:
+    """Return mean ranks of recipes and others on functions of a competition."""
+    runs = _winners()
+    means = np.array([errors.mean(axis=1) for errors in runs.values()]).T
+    ranks, best = rank_rows(means).mean(axis=0), means == means.min(axis=1, keepdims=True)
+    rows = [
+        (name, f"{ranks[k]:.2f}", str(best[:, k].sum()), f"{(errors == 0).mean():.0%}")
+        for k, (name, errors) in enumerate(runs.items())
+    ]
+    rows.sort(key=lambda row: float(row[1]))
+    return markdown(("contender", "mean rank", "best on", "runs to 1e-8"), rows)
+
+
+def winners_peers() -> str:
+    """Return recipes beside minionpy's versions of them."""
+    runs, rows = _winners(), []
+    for name, peer in PEERS.items():
+        differences = runs[name].mean(axis=1) - runs[f"minion {peer}"].mean(axis=1)
+        (p,), _ = wilcoxon_test(differences)
+        counts = (sum(sign * differences > 0) for sign in (-1, 1))
+        lower, higher = map(int, counts)
+        rows.append((name, str(lower), str(len(differences) - lower - higher), str(higher),
+                     _number(p)))  # fmt: skip
+    return markdown(("recipe", "lower mean error", "equal", "higher", "p, all functions"), rows)
+
+
+def noise_calibrate() -> str:
+    """Return how often the true value is within two standard errors of the estimate."""
+    rows = []
+    for budget, runs in groupby(data("noise-calibrate"), itemgetter("budget")):
+        errors = [float(row["errors"]) for row in runs]
+        covered = mean(abs(error) <= 2 for error in errors)
+        rows.append((budget, str(len(errors)), f"{covered:.1%}", f"{median(errors):+.2f}"))
+    names = ("budget", "runs", "covered", "median of fun - true, in standard errors")
+    return markdown(names, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "literature": literature,
+    "inferred": inferred,
+    "jade": jade,
+    "archive": archive,
+    "shares": shares,
+    "winners": winners,
+    "winners-peers": winners_peers,
+    "noise-calibrate": noise_calibrate,
     "portfolio-archive": portfolio_archive,
     "bbob-solved": bbob_solved,
     "bbob-shares": bbob_shares,
@@ -1224,6 +1413,15 @@ def phrases() -> dict[str, list[str]]:
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
     (rival,) = data("ahead-pairs")
     pairs = {r["second"]: r for r in data("fresh-pairs") if r["first"] == "portfolio"}
+    against = by_name(table_below("literature-20d.md", "Against uniform choice"))
+    tests = {(r["first"], r["second"]): r["win/tie/loss"].split("/")
+             for r in table_below("bbob-20d.md", "Pairwise Wilcoxon tests")}  # fmt: skip
+    fewer = int(solved(_literature("uniform"))) - int(solved(_literature("SaDE")))
+    versions = data("bbob-versions")
+    reached = sum(float(row["error 0.3"]) <= 1e-8 for row in versions)
+    ratios = archive_ratios((1, 2, *range(6, 15)))
+    outsiders = [row for row in data("outside") if row["budget"] == "100D"]
+    named = by_name(r for r in data("irace-full-winners") if r["functions"] == "all")
     return {
         "README.md": [
             f"the default solves {solved(bbob['portfolio'])}, CMA-ES {solved(bbob['CMA-ES'])}, "
@@ -1231,6 +1429,7 @@ def phrases() -> dict[str, list[str]]:
             f"solves {adaptive[1]} of the 312 problems within 10,000·D",
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
             f"which solves {uniform[1]}",
+            f"first of {len(outsiders)} optimizers by mean rank",
         ],
         "docs/comparison.md": [
             f"default solves {solved(bbob['portfolio'])} of 312 problems, "
@@ -1245,12 +1444,31 @@ def phrases() -> dict[str, list[str]]:
         "docs/results/README.md": [
             f"better on {rival['wins']} problems and worse on {rival['losses']} "
             f"(Wilcoxon: p = {float(rival['p']):.2f})",
+            f"In all it solves [{adaptive[1]} of 312]",
+            f"configuration [{named['U-AOS-FW']['solved']}](",
+            f"uniform choice with default settings solves {solved(_literature('uniform'))} within",
+            f"SaDE solves {WORDS[fewer]} problems fewer than uniform choice",
+            f"and {WORDS[sum(r['outcome'] == 'worse' for r in against.values())]} are worse",
+            f"better on {tests['mix', 'mix-uniform'][0]} of 312 problems",
+            f"`mix` is better on {tests['mix', 'uniform'][0]} problems",
+            f"Compass-tuned on {tests['uniform', 'Compass-tuned'][2]} (",
+            f"RecPM-tuned on {tests['RecPM-tuned', 'uniform'][0]} (",
+            f"is worse on {tests['uniform', 'U-AOS-FW'][0]} (",
+            f"F-AUC-MAB-tuned on {tests['uniform', 'F-AUC-MAB-tuned'][0]} (",
+            f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
         ],
         "docs/results/portfolio.md": [
             f"better on {pairs['L-SHADE']['wins']} problems and worse on "
             f"{pairs['L-SHADE']['losses']} (",
             f"CMA-ES {pairs['CMA-ES']['wins']} and {pairs['CMA-ES']['losses']},",
             f"`mix` {pairs['mix']['wins']} and {pairs['mix']['losses']},",
+            f"solves {reached} of {len(versions)} problems of the first two",
+            f"between {min(ratios):.2f} and {max(ratios):.2f} times that of NBIPOP-aCMA-ES",
+            f"On f5 it is {archive_ratios([5])[0]:.1f} times",
+            f"the best of all on {outsiders[0]['best on']} of the 39 problems",
+            "rule solves {} of the 24 problems, the best constant shares {}.".format(
+                *_share_counts()
+            ),
         ],
         "docs/results/reproduction.md": [
             f"The rank correlation of the two orders is {correlation(long):.2f}",
@@ -1267,7 +1485,21 @@ def phrases() -> dict[str, list[str]]:
     }
 
 
-WORDS = ("none", "one", "two", "three", "four", "five")
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+def _literature(method: str) -> Row:
+    """Return what a method of the literature solves."""
+    return by_name(table_below("literature-20d.md", "Runs solved"))[method]
+
+
+def _share_counts() -> tuple[int, int]:
+    """Return how many problems the leader's rule solves, and the best constant shares."""
+    counts: dict[str, int] = {}
+    for row in data("shares"):
+        name = row["share of CMA-ES"]
+        counts[name] = counts.get(name, 0) + (row["evaluations"] != "0")
+    return counts.pop("leader"), max(counts.values())
 
 
 def _shared_components() -> int:
