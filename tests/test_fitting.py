@@ -61,6 +61,27 @@ def test_the_local_solver_alone_and_further_arguments():
     assert result.x == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("jac", "omit it: differences of the residuals are used"),
+        ("constraints", "use minimize"),
+        ("loss", "transform the residuals"),
+        ("zzz", r"help\(uaos.least_squares\)"),
+    ],
+)
+def test_arguments_that_least_squares_lacks_are_named_with_what_to_do(name, advice):
+    """The message speaks of least_squares, not of the function that it calls."""
+    with pytest.raises(TypeError, match=rf"least_squares\(\) got .*'{name}'; .*{advice}"):
+        uaos.least_squares(decay, [1, 1], **{name: 1})
+
+
+def test_two_arrays_of_bounds_are_refused_even_in_two_dimensions():
+    """SciPy's (lower, upper) would hold each coordinate, away from x0."""
+    with raises(InvalidParameter, name="x0[0, 0]"):
+        uaos.least_squares(decay, [1, 1], bounds=([0, 0], [10, 10]))
+
+
 def test_residuals_that_fail_are_failures():
     def fun(p):
         return np.full(50, np.nan) if p[0] > 4 else decay(p)

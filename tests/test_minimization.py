@@ -247,6 +247,27 @@ def test_a_coordinate_with_equal_bounds_is_held(method, workers):
     assert all(x[1] == 2.0 for x in seen)
 
 
+@pytest.mark.parametrize("bounds", [[(-5, 5), (2, 2)], [(1, 1), (2, 2)]])
+def test_a_start_off_a_held_coordinate_is_refused(bounds):
+    """x0 has 3 where the bounds say 2, whether or not anything is left to search."""
+    with raises(InvalidParameter, name="x0[0, 1]", value=3.0):
+        minimize(bowl, bounds, x0=[1, 3])
+
+
+def test_none_is_an_infinite_bound_as_in_scipy():
+    """The minimum of (x - 7)^2 + (y - 7)^2 with x >= 0 and y <= 3 is at (7, 3)."""
+
+    def fun(x):
+        return float(((x - 7) ** 2).sum())
+
+    result = minimize(fun, [(0, None), [None, 3]], x0=[1, 1], seed=1)
+    assert result.x == pytest.approx([7, 3], abs=1e-6)
+    same = minimize(fun, [(0, np.inf), (-np.inf, 3)], x0=[1, 1], seed=1)
+    assert (result.fun, result.nfev) == (same.fun, same.nfev)
+    with raises(InvalidParameter, name="bounds[0]"):
+        minimize(fun, [(math.nan, 1), (0, 1)])
+
+
 def test_held_coordinates_are_seen_in_a_vectorized_function_and_in_populations():
     def fun(X):
         assert (X[:, 0] == 3.0).all()

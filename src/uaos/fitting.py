@@ -11,7 +11,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.minimization import minimize
 from uaos.optimizers.catalogue import ConfigurationLike
 from uaos.optimizers.configuration import Configuration
-from uaos.options import RunOptions
+from uaos.options import RunOptions, with_options
 from uaos.problems.problem import ANONYMOUS
 from uaos.problems.residuals import ResidualProblem
 from uaos.problems.space import BoundsLike, StartLike, bounds_around
@@ -20,6 +20,7 @@ from uaos.runs.callers import WithArguments
 from uaos.runs.search import Seed
 
 
+@with_options(RunOptions)
 def least_squares(
     residuals: Callable[..., ArrayLike],
     x0: StartLike | None = None,

@@ -31,7 +31,7 @@ from uaos.runs.search import SearchSetup, Seed, as_numpy_seed
 from uaos.runs.stopping import HELD
 
 
-@with_options
+@with_options(Options)
 def minimize(
     fun: Callable[..., object] | Problem,
     bounds: BoundsLike | None = None,
@@ -200,15 +200,16 @@ def minimize(
     observers = [ProgressLine()] if true_or_false(values["disp"], "disp") else []
     checkpoint = Checkpoint(values.get("checkpoint"))
     known = Known.checked(values.get("known"), problem)
+    starts = problem.space.starts(x0)
     evaluator = _evaluator(problem, values)
     with evaluator, checkpoint:
         rules = limits.rules(problem, values.get("callback"), evaluator.memory)
         if problem.space.dimension == 0:
             return _only_point(evaluator)
         saved = checkpoint.saved()
-        optimizer, ending = search.start(x0, known, evaluator, saved)
+        optimizer, ending = search.start(starts, known, evaluator, saved)
         run = new_run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
-        checkpoint.attach(run, run_identity(problem, optimizer, search.seed), saved)
+        checkpoint.attach(run, run_identity(problem, optimizer, search.seed, starts), saved)
         return run.complete(polish)
 
 

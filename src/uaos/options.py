@@ -92,6 +92,13 @@ _INSTEAD = {
     "kwargs": "bind them to the function: functools.partial(fun, name=value)",
     "sigma0": 'pass method=uaos.Configuration("mine", optimizer="CMA-ES", '
     'settings={"sigma0": 0.3}), in units of the width of the bounds',
+    # Of least squares.
+    "jac": "omit it: differences of the residuals are used",
+    "loss": "omit it, and transform the residuals themselves",
+    **dict.fromkeys(
+        ("constraints", "integrality", "vectorized"),
+        "use minimize, with half the sum of squares as the function",
+    ),
     **dict.fromkeys(("hess", "hessp"), "omit it: only values and gradients (jac) are used"),
     **dict.fromkeys(
         ("maxfev", "maxfevals", "max_nfev", "max_evals", "n_calls", "n_trials"), "use budget"
@@ -107,40 +114,49 @@ _INSTEAD = {
 _P = ParamSpec("_P")
 
 
-def with_options(function: Callable[_P, Result]) -> Callable[_P, Result]:
+def with_options(
+    options: type,
+) -> Callable[[Callable[_P, Result]], Callable[_P, Result]]:
     """Give a function with ``**options`` a signature that names them, and errors that advise."""
+    return functools.partial(_with_options, options)
+
+
+def _with_options(options: type, function: Callable[_P, Result]) -> Callable[_P, Result]:
+    name = function.__name__
     declared = inspect.signature(function)
     parameters = [p for p in declared.parameters.values() if p.kind is not p.VAR_KEYWORD]
     parameters += [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind
         )
-        for name, kind in get_type_hints(Options).items()
+        for name, kind in get_type_hints(options).items()
     ]
     signature = declared.replace(parameters=parameters)
+    positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    example = "seed=1" if "x0" in positional else "x0=x0"
 
     @functools.wraps(function)
     def checked(*args: _P.args, **keywords: _P.kwargs) -> Result:
-        if len(args) > 2 or (len(args) == 2 and "bounds" in keywords):
+        if len(args) > len(positional) or set(positional[: len(args)]) & set(keywords):
             raise TypeError(
-                "minimize() takes only fun and bounds by position; name the others: "
-                "minimize(fun, bounds, x0=x0)"
+                f"{name}() takes only {', '.join(positional[:-1])} and {positional[-1]} by "
+                f"position; name the others: {name}({', '.join(positional)}, {example})"
             )
-        for name in keywords:
-            if name not in signature.parameters:
-                raise TypeError(_advice(name, signature.parameters))
+        for keyword in keywords:
+            if keyword not in signature.parameters:
+                raise TypeError(_advice(name, keyword, signature.parameters))
         return function(*args, **keywords)
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked
 
 
-def _advice(name: str, names: Mapping[str, object]) -> str:
+def _advice(function: str, name: str, names: Mapping[str, object]) -> str:
     """Return the message for a keyword argument that does not exist."""
     similar = get_close_matches(name, names, n=1)
     advice = _INSTEAD.get(name) or (f"did you mean {similar[0]!r}?" if similar else None)
-    return f"minimize() got an unexpected keyword argument {name!r}; " + (
-        advice or "help(uaos.minimize) lists the arguments"
+    return f"{function}() got an unexpected keyword argument {name!r}; " + (
+        advice or f"help(uaos.{function}) lists the arguments"
     )
 
 

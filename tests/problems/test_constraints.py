@@ -423,6 +423,25 @@ def test_what_is_wrong_with_a_constraint_is_said():
         minimize(bowl, BOX, constraints=SimpleNamespace(lb=2, ub=1))
 
 
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_a_condition_that_nothing_violates_is_refused(vectorized):
+    """True and False are 1 and 0, and both are at least 0; with lb = 1 False is a violation."""
+    condition = lambda x: x[..., 0] >= 1  # noqa: E731
+    fun = (lambda X: (X**2).sum(axis=1)) if vectorized else bowl
+    constraint = {"type": "ineq", "fun": condition}
+    with pytest.raises(InvalidFeedback, match="True and False both lie between"):
+        minimize(fun, BOX, constraints=constraint, vectorized=vectorized, budget=20)
+    assert Constraint(at_least(1, condition))(np.zeros((1, 2)), vectorized).tolist() == [[1.0]]
+
+
+def test_a_constraint_without_return_is_warned_of_once():
+    """None counts as a failed evaluation, which is rarely meant."""
+    constraint = {"type": "ineq", "fun": lambda x: None}
+    with pytest.warns(RuntimeWarning, match="is `return` missing") as caught:
+        assert minimize(bowl, BOX, constraints=constraint, budget=20, seed=1).x is None
+    assert len(caught) == 1
+
+
 def test_a_constraint_of_the_wrong_shape_is_named():
     limit = SimpleNamespace(fun=lambda x: [1.0, 2.0, 3.0], lb=[0, 0], ub=[1, 1])
     with pytest.raises(InvalidFeedback):

@@ -128,6 +128,8 @@ def test_a_killed_run_continues_as_if_nothing_had_happened(tmp_path):
         ({"method": "mix"}, "the method or its settings"),
         ({"fun": lambda x: 0.0}, "the code of fun"),
         ({"target": 1.0}, "target is null there and 1.0 here"),
+        ({"x0": [1, 2, 3]}, "x0 is null there and [[1.0, 2.0, 3.0]] here"),
+        ({"constraints": {"type": "ineq", "fun": lambda x: x[0]}}, "the constraints have changed"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, reason):
@@ -139,6 +141,31 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, reason):
         uaos.minimize(**arguments | change)
     assert reason in str(raised.value)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"type": "ineq", "fun": lambda x: x[0] - 2},
+        {"type": "eq", "fun": lambda x: x[0] - 1},
+        SimpleNamespace(A=[[1, 0, 0]], lb=1, ub=np.inf),
+    ],
+)
+def test_a_checkpoint_with_other_constraints_is_refused(tmp_path, other):
+    """The code of a constraint, its limits and its matrix belong to the run."""
+    arguments = {"budget": 40, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    uaos.minimize(
+        shifted, BOX, constraints={"type": "ineq", "fun": lambda x: x[0] - 1}, **arguments
+    )
+    with pytest.raises(CheckpointConflict, match="the constraints have changed"):
+        uaos.minimize(shifted, BOX, constraints=other, **arguments)
+
+
+def test_a_start_of_integers_continues_one_of_floats(tmp_path):
+    """1 and 1.0 are the same start, and so are a point and an array with one row."""
+    arguments = {"budget": 40, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    first = uaos.minimize(shifted, BOX, x0=[1, 2, 3], **arguments)
+    assert uaos.minimize(shifted, BOX, x0=np.array([[1.0, 2, 3]]), **arguments).fun == first.fun
 
 
 def test_a_damaged_checkpoint_is_refused_and_stays(tmp_path):

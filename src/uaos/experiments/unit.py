@@ -169,7 +169,7 @@ def _optimize(
     chosen = copy.deepcopy(configuration)
     problem = problem.renewed()
     arguments = problem_arguments(problem, chosen)
-    x0 = problem.space.reduced(problem.x0)
+    x0 = problem.space.starts(problem.x0)
     optimizer = chosen.build(seed=unit.seed, budget=unit.budget, x0=x0, **arguments)
     meter = None if problem.true is None else NoiseMeter()
     watch = _Watch(recorder) if meter is None else _NoisyWatch(recorder, problem, meter)

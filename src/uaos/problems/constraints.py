@@ -1,5 +1,6 @@
 """Constraints as in SciPy, recognized by their attributes, so that SciPy is not needed."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -47,19 +48,25 @@ class Constraint:
     `lb` and `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0,
     "ineq": >= 0), `fun` and perhaps `args`. Once `size`, the number of functions, is known, an
     exception of `fun` gives NaN.
+
+    Attributes
+    ----------
+    function : callable or None
+    matrix : ndarray or None
     """
 
     size: int | None = None
+    _warned = False
 
     def __init__(self, specification: object) -> None:
         self._args: tuple[object, ...] = ()
-        self._fun: Callable[..., ArrayLike] | None = None
-        self._matrix: FloatArray | None = None
+        self.function: Callable[..., ArrayLike] | None = None
+        self.matrix: FloatArray | None = None
         lb: ArrayLike = 0.0
         ub: ArrayLike = np.inf
         if isinstance(specification, Mapping):
-            kind, self._fun = specification.get("type"), specification.get("fun")
-            if kind not in ("eq", "ineq") or not callable(self._fun):
+            kind, self.function = specification.get("type"), specification.get("fun")
+            if kind not in ("eq", "ineq") or not callable(self.function):
                 raise _invalid_constraint(specification)
             args = specification.get("args", ())
             if not isinstance(args, tuple | list):
@@ -72,10 +79,10 @@ class Constraint:
                 matrix = specification.A
                 dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
                 numbers = feedback_numbers(dense, "the matrix of a constraint is")
-                self._matrix = np.atleast_2d(numbers)
+                self.matrix = np.atleast_2d(numbers)
             elif hasattr(specification, "fun"):
-                self._fun = specification.fun
-                if not callable(self._fun):
+                self.function = specification.fun
+                if not callable(self.function):
                     raise _invalid_constraint(specification)
         else:
             raise _invalid_constraint(specification)
@@ -92,23 +99,20 @@ class Constraint:
 
     def values(self, X: FloatArray, vectorized: bool) -> FloatArray:
         """Return the value of each function at each point, (n, M) for points (n, D)."""
-        if self._matrix is not None:
-            if self._matrix.shape[1] != X.shape[1]:
+        if self.matrix is not None:
+            if self.matrix.shape[1] != X.shape[1]:
                 raise InvalidFeedback(
-                    f"the matrix of a constraint has shape {self._matrix.shape}; expected "
+                    f"the matrix of a constraint has shape {self.matrix.shape}; expected "
                     f"(M, {X.shape[1]}), a column for each coordinate"
                 )
-            values = X @ self._matrix.T
-        elif self._fun is None:
+            values = X @ self.matrix.T
+        elif self.function is None:
             values = X
         elif vectorized:
-            values = feedback_numbers(self._at(X.copy(), len(X)), "a constraint returned")
+            values = self._numbers(self._at(X.copy(), len(X)))
             values = values[:, None] if values.ndim == 1 else values
         else:  # a copy, which the user's function may write to
-            rows = [
-                np.atleast_1d(feedback_numbers(self._at(x), "a constraint returned"))
-                for x in X.copy()
-            ]
+            rows = [np.atleast_1d(self._numbers(self._at(x))) for x in X.copy()]
             if len({row.shape for row in rows}) > 1:
                 raise InvalidFeedback(
                     "a constraint returned different numbers of values; expected the same number "
@@ -126,13 +130,32 @@ class Constraint:
 
     def _at(self, x: FloatArray, *n: int) -> ArrayLike:
         """Call `fun` at a point, or at n points; return NaN for an exception that is tolerated."""
-        assert self._fun is not None
+        assert self.function is not None
         try:
-            return self._fun(x, *self._args)
+            return self.function(x, *self._args)
         except Exception:
             if self.size is None:
                 raise
             return np.full((*n, self.size), np.nan)
+
+    def _numbers(self, returned: object) -> FloatArray:
+        """Return what `fun` returned as floats; refuse conditions that cannot be violated."""
+        if returned is None and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "a constraint returned None, which counts as a failed evaluation; is `return` "
+                "missing?",
+                RuntimeWarning, stacklevel=2,
+            )  # fmt: skip
+        numbers = feedback_numbers(returned, "a constraint returned")
+        always_met = (self._low <= 0).all() and (self._high >= 1).all()
+        if always_met and np.asarray(returned).dtype.kind == "b":
+            raise InvalidFeedback(
+                f"a constraint returned {shortened(returned, 60)}; expected numbers, as True and "
+                "False both lie between its lb and ub: return how far the point is inside, "
+                "negative if it is not"
+            )
+        return numbers
 
     def excess(self, values: FloatArray) -> FloatArray:
         """Return by how much values (n, M) are outside lb and ub; inf for NaN."""
@@ -163,6 +186,11 @@ class Constraint:
         finite = np.isfinite([np.broadcast_to(b, (M,)) for b in (self._low, self._high)])
         margins: FloatArray = inside[finite.ravel()]
         return margins
+
+    @property
+    def bounds(self) -> tuple[list[float], list[float]]:
+        """Limits of the functions, lb and ub."""
+        return self._low.tolist(), self._high.tolist()
 
     def widths(self, M: int) -> FloatArray:
         """Return the width of the allowed range of each of M functions."""

@@ -42,7 +42,7 @@ Point = FloatArray | dict[str, Value]
 def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
     """Return lower and upper bounds from pairs, an array (D, 2), or an object with `lb` and `ub`.
 
-    Bounds may be infinite. `held` allows low = high.
+    Bounds may be infinite, or None on a side without one. `held` allows low = high.
     """
     order = "low <= high" if held else "low < high"
     expected = f"a pair (low, high) of numbers, {order}, for each coordinate"
@@ -56,7 +56,7 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             lb, ub = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
             pairs = np.column_stack([lb, ub]).astype(float)
         else:
-            pairs = real_numbers(bounds)
+            pairs = real_numbers(_without_none(bounds))
     except (TypeError, ValueError):
         raise InvalidParameter(
             f"bounds is {shortened(bounds)}; expected {expected}", name="bounds", value=bounds
@@ -83,6 +83,21 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
                 name=f"bounds[{j}]", value=(a, b),
             )  # fmt: skip
     return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _without_none(bounds: object) -> object:
+    """Return pairs with infinite bounds in place of None, as SciPy reads them."""
+    if not isinstance(bounds, Sequence):
+        return bounds
+    return [
+        [
+            limit if bound is None else bound
+            for bound, limit in zip(pair, (-np.inf, np.inf), strict=True)
+        ]
+        if isinstance(pair, list | tuple) and len(pair) == 2
+        else pair
+        for pair in bounds
+    ]
 
 
 #: Spaces of at most this many points are small: a run may remember all of them.
@@ -137,8 +152,10 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
     outside = np.argwhere((points < low) | (points > high))
     if len(outside) and boundary != "none":
         point, j = outside[0].tolist()
+        held = low[j] == high[j]
+        expected = f"{low[j]:g}, as bounds[{j}]" if held else f"{low[j]:g} to {high[j]:g}"
         raise InvalidParameter(
-            f"x0[{point}, {j}] is {points[point, j]:g}; expected {low[j]:g} to {high[j]:g}",
+            f"x0[{point}, {j}] is {points[point, j]:g}; expected {expected}",
             name=f"x0[{point}, {j}]", value=float(points[point, j]),
         )  # fmt: skip
     return points
@@ -363,6 +380,13 @@ class FreeSpace:
                 name="x0", value=x0,
             )  # fmt: skip
         return points[:, self.free]
+
+    def starts(self, x0: StartLike | None) -> ArrayLike | None:
+        """Return starting points as :meth:`reduced` does; refuse those off a held coordinate."""
+        if x0 is not None and self.names is None and not self.free.all():
+            low, high = np.where(self.free, [[-np.inf], [np.inf]], [self.low, self.high])
+            start_points(x0, low, high, boundary="")
+        return self.reduced(x0)
 
     def rounded(self, points: FloatArray) -> FloatArray:
         """Return a copy of points of the free coordinates with integers rounded."""

@@ -13,11 +13,14 @@ from types import CodeType
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos import statefile
+from uaos.checks import real_numbers
 from uaos.errors import InvalidParameter, UaosError
 from uaos.files import as_path
 from uaos.optimizers.base import Optimizer
+from uaos.problems.constraints import as_constraints
 from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
 from uaos.runs.callers import WithArguments
@@ -131,6 +134,8 @@ def _reason(name: str, there: str, here: str) -> str:
     """Return how a property of the saved run differs from that of the call."""
     if name.startswith("fun"):
         return "the code of fun has changed"
+    if name.startswith("constraints"):
+        return "the constraints have changed"
     if name == "method":
         return "the method or its settings have changed"
     return f"{name} is {there:.60} there and {here:.60} here"
@@ -147,7 +152,9 @@ def _in_a_folder(path: object) -> Path:
     return place
 
 
-def run_identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identity:
+def run_identity(
+    problem: Problem, optimizer: Optimizer, seed: object, starts: ArrayLike | None
+) -> Identity:
     """Return the properties that a saved run and the call that continues it must share.
 
     Parameters
@@ -158,16 +165,23 @@ def run_identity(problem: Problem, optimizer: Optimizer, seed: object) -> Identi
         The optimizer of the call.
     seed : object
         The seed of the call; only an integer is compared.
+    starts : array_like or None
+        The points that the call starts from.
     """
     method = None if optimizer.method is None else optimizer.method.to_dict()
+    python = f" (Python {sys.version_info.major}.{sys.version_info.minor})"  # whose code differs
     parts: dict[str, object] = {
         "bounds": problem.bounds.tolist(),
         "integrality": None if optimizer.integers is None else optimizer.integers.tolist(),
-        "constraints": problem.constrained,
+        "x0": None if starts is None else np.atleast_2d(real_numbers(starts)).tolist(),
+        f"constraints{python}": [
+            [_code(c.function), c.bounds, c.matrix if c.matrix is None else c.matrix.tolist()]
+            for c in as_constraints(problem.constraints)
+        ],
         "method": [optimizer.name, optimizer.settings.to_dict(), method],
         "budget": optimizer.budget,
         "target": optimizer.target,
-        f"fun (Python {sys.version_info.major}.{sys.version_info.minor})": _code(problem.fun),
+        f"fun{python}": _code(problem.fun),
     }
     if isinstance(seed, int | np.integer):
         parts["seed"] = int(seed)

@@ -15,7 +15,7 @@ from uaos.optimizers.catalogue import PORTFOLIO, RECOMMENDED, ConfigurationLike,
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.registry import optimizer_class
 from uaos.problems.problem import Problem
-from uaos.problems.space import StartLike, start_points
+from uaos.problems.space import start_points
 from uaos.result import Ending
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.known import Known
@@ -87,20 +87,19 @@ class SearchSetup:
 
     def start(
         self,
-        x0: StartLike | None,
+        points: ArrayLike | None,
         known: Known | None,
         evaluator: Evaluator,
         saved: SavedState | None,
     ) -> tuple[Optimizer, Ending | None]:
         """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
 
-        Several points x0 are the first population if they fit into one. Otherwise they are
+        Several points are the first population if they fit into one. Otherwise they are
         evaluated here, so that their values are known, and the search starts from the best; in a
         run that was saved, they have been evaluated already.
         """
         if saved is not None:
             return self.build(saved["run"]["x0"]), None
-        points = self.problem.space.reduced(x0)
         starts = _several(points)
         if known is not None:
             return self._start_known(points, known, evaluator), None
