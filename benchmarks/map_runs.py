@@ -1,24 +1,25 @@
 """Run every combination of the five components in differential evolution, by successive halving.
 
-    python benchmarks/map_runs.py round 1 FOLDER     a random sample of the methods, two runs each
+    python benchmarks/map_runs.py round 1 FOLDER     all methods that differ, two runs each
     python benchmarks/map_runs.py round 2 FOLDER     the best of round 1, on more problems
     python benchmarks/map_runs.py round 3 FOLDER     the best of round 2, on all functions, longer
+    python benchmarks/map_runs.py settings FOLDER    a sample with other hyper-parameters
+    python benchmarks/map_runs.py budgets FOLDER     a sample with shorter and longer runs
     python benchmarks/map_runs.py describe FOLDER    data files of docs/results
     python benchmarks/map_runs.py save FOLDER OUT    the best 20, published and tuned ones as TOML
     python benchmarks/map_runs.py confirm STORE      their runs on fresh instances, by groups
 
 The algorithm is that of the recorded runs `nine`: the paper's nine strategies, F = 0.5, CR = 0.9,
 population 50, BBOB in 10-D. Methods that made the same choices in every replay of the first layer
-(`map.npz`) are run once. FOLDER/round-N.npz holds the logarithm of each run's final error; the
-same command continues it. The score of a run is the share of runs with uniform choice, on the same
+(`map.npz`) are run once. FOLDER/round-N.db is a store like any other; the same command
+continues it. The score of a run is the share of runs with uniform choice, on the same
 problem, that end with a larger error: 0.5 is as good as uniform choice.
 """
 
 import dataclasses
 import itertools
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,8 @@ from map import literature, write
 from scipy import stats
 
 import uaos
-from uaos.experiments import Store
+from uaos.experiments import Plan, Progress, Store, Unit, run
+from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
 from uaos.scenarios import MethodMap, load_map
 from uaos.selection.components import FAMILIES
@@ -34,8 +36,6 @@ from uaos.selection.components import FAMILIES
 DIMENSION, NP = 10, 50
 #: Errors below this are 0 for COCO.
 PRECISION = 1e-8
-# Seconds between two saves.
-INTERVAL = 20.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,11 +75,21 @@ class Round:
 #: Some functions of every group, then all of them; another instance in every round.
 SOME, ALL = (3, 6, 8, 10, 13, 15, 17, 21), tuple(range(1, 25))
 ROUNDS = (
-    Round(1, SOME, instance=3, budget=500, runs=2, references=100, methods=1500),
-    Round(2, SOME, instance=4, budget=500, runs=8, references=100, methods=200),
-    Round(3, ALL, instance=5, budget=1000, runs=24, references=40, methods=40),
+    Round(1, SOME, instance=3, budget=500, runs=2, references=100, methods=13_246),
+    Round(2, SOME, instance=4, budget=500, runs=8, references=100, methods=600),
+    Round(3, ALL, instance=5, budget=1000, runs=24, references=40, methods=60),
 )
 
+
+#: The problems that methods with other hyper-parameters run on, and how many methods do.
+SETTINGS = Round(4, SOME, instance=6, budget=500, runs=8, references=100, methods=150)
+#: Shorter and longer runs on the problems of round 1, of a random sample of its methods.
+BUDGETS = (
+    Round(5, SOME, instance=3, budget=100, runs=2, references=100, methods=2000),
+    Round(6, SOME, instance=3, budget=2000, runs=2, references=40, methods=500),
+)
+#: Random settings of each method that runs with other hyper-parameters, beside the default.
+DRAWN = 3
 
 #: Methods of the last round that are confirmed on fresh instances.
 WINNERS = 20
@@ -104,46 +114,68 @@ def final_error(
     return float(np.log10(max(best - problem.optimum, PRECISION)))
 
 
+@dataclasses.dataclass(frozen=True)
+class RoundPlan(Plan):
+    """The runs of a round: some combinations of methods and problems, and uniform choice."""
+
+    this: Round
+
+    @classmethod
+    def of_methods(cls, this: Round, methods: Mapping[int, uaos.Method]) -> "RoundPlan":
+        """Return the plan of a round for numbered methods."""
+        host = dataclasses.replace(uaos.configuration(UNIFORM).settings, NP=NP)
+        named = {UNIFORM: uaos.method(UNIFORM), **{f"m{k}": m for k, m in methods.items()}}
+        competitors = {n: uaos.Configuration(n, method, host) for n, method in named.items()}
+        suite = uaos.Suite("bbob", this.problems())
+        return cls(competitors, suite, this.references, f"{this.budget}D", this.number, this)
+
+    def combinations(self) -> Iterator[tuple[str, Problem, int]]:
+        """Yield uniform choice several times on every problem, a method once on its problems."""
+        problems = list(self.suite)
+        yield from itertools.product((UNIFORM,), problems, range(1, self.repetitions + 1))
+        methods = [name for name in self.competitors if name != UNIFORM]
+        for row, column in np.argwhere(self.this.assignment(len(methods))):
+            yield methods[row], problems[column], 1
+
+    def unit(self, method: str, problem: Problem, repetition: int) -> Unit:
+        """Return one run, with a seed of its own."""
+        number = 10**6 + repetition - 1 if method == UNIFORM else int(method[1:])
+        column = self.this.functions.index(int(problem.function[1:]))
+        seed = self.this.number * 10**8 + 24 * number + column
+        return Unit(method, problem.name, repetition, seed, self.evaluations(problem))
+
+
 def complete(
-    file: Path, this: Round, methods: np.ndarray, method: Callable[[int], uaos.Method]
+    file: Path, this: Round, methods: Mapping[int, uaos.Method], dask: str | None = None
 ) -> None:
-    """Make the runs of a round that are missing in its file."""
-    problems = this.problems()
-    content = {
-        "methods": methods,
-        "errors": np.full((len(methods), len(problems)), np.nan, np.float32),
-        "references": np.full((this.references, len(problems)), np.nan, np.float32),
-        "seconds": np.zeros(()),
-    }
-    if file.exists():
-        with np.load(file) as saved:
-            content = dict(saved)
-    uniform = [uaos.method("uniform")] * this.references
-    planned = np.ones((this.references, len(problems)), bool)
-    tables = (
-        ("references", uniform, range(10**6, 10**6 + this.references), planned),
-        ("errors", list(map(method, methods)), methods, this.assignment(len(methods))),
-    )
-    for table, chosen, seeds, assigned in tables:
-        missing = np.argwhere(np.isnan(content[table]) & assigned)
-        np.random.default_rng(2).shuffle(missing)
-        begin, saved_at = time.process_time(), time.monotonic()
-        for done, (row, column) in enumerate(missing, start=1):
-            content[table][row, column] = final_error(
-                chosen[row],
-                problems[column],
-                this.budget * DIMENSION,
-                this.number * 10**8 + 24 * int(seeds[row]) + int(column),
-            )
-            if time.monotonic() - saved_at > INTERVAL or done == len(missing):
-                now = time.process_time()
-                content["seconds"] = content["seconds"] + (now - begin)
-                begin, saved_at = now, time.monotonic()
-                temporary = file.with_suffix(".part.npz")
-                np.savez_compressed(temporary, **content)
-                temporary.replace(file)
-                print(f"round {this.number}, {table}: {done} of {len(missing)}, "
-                      f"{float(content['seconds']):.0f} s", flush=True)  # fmt: skip
+    """Make the runs of a round that are missing in its store, on all processors or on Dask."""
+
+    def show(progress: Progress) -> None:
+        print(f"round {this.number}: {progress.over} of {progress.total}", end="\r", flush=True)
+
+    run(RoundPlan.of_methods(this, methods), file, dask=dask, on_progress=show)
+
+
+def read_round(file: Path) -> dict[str, np.ndarray]:
+    """Return the numbers of a round's methods, the errors of their runs and of uniform choice.
+
+    An error is the logarithm of the final one, NaN where there is no run.
+    """
+    with Store.open(file) as store:
+        table = store.table()
+    uniform = table.methods.index(UNIFORM)
+    errors = np.log10(np.maximum(table.error, PRECISION))
+    rows = np.delete(np.arange(len(table.methods)), uniform)
+    by_method = np.full((len(table.methods), len(table.problems)), np.nan)
+    references = np.full((int(table.repetition.max()), len(table.problems)), np.nan)
+    own = table.method != uniform
+    by_method[table.method[own], table.problem[own]] = errors[own]
+    references[table.repetition[~own] - 1, table.problem[~own]] = errors[~own]
+    return {
+        "methods": np.array([int(table.methods[row][1:]) for row in rows]),
+        "errors": by_method[rows], "references": references,
+        "seconds": np.array(table.seconds.sum()),
+    }  # fmt: skip
 
 
 def scores(content: dict[str, np.ndarray]) -> np.ndarray:
@@ -164,19 +196,12 @@ def survivors(folder: Path, number: int, n: int) -> np.ndarray:
     """Return the `n` methods of a round with the best mean score over all runs so far."""
     total: dict[int, list[float]] = {}
     for earlier in range(1, number + 1):
-        with np.load(folder / f"round-{earlier}.npz") as saved:
-            content = dict(saved)
+        content = read_round(folder / f"round-{earlier}.db")
         for k, row in zip(content["methods"], scores(content), strict=True):
             total.setdefault(int(k), []).extend(row[~np.isnan(row)])
     remaining = content["methods"]
     means = np.array([np.mean(total[int(k)]) for k in remaining])
     return np.asarray(remaining[np.argsort(-means, kind="stable")][:n])
-
-
-def load_round(folder: Path, number: int) -> dict[str, np.ndarray]:
-    """Return the content of a round's file."""
-    with np.load(folder / f"round-{number}.npz") as saved:
-        return dict(saved)
 
 
 # What the runs say
@@ -193,7 +218,7 @@ def first_runs(replays: np.ndarray, folder: Path) -> np.ndarray:
 
     Methods with equal replays share the runs of one of them.
     """
-    content, classes = load_round(folder, 1), equal_methods(replays)
+    content, classes = read_round(folder / "round-1.db"), equal_methods(replays)
     by_class = np.full((classes.max() + 1, content["errors"].shape[1]), np.nan)
     by_class[classes[content["methods"]]] = scores(content)
     return np.asarray(by_class[classes])
@@ -279,19 +304,99 @@ def component_means(method_map: MethodMap) -> tuple[np.ndarray, np.ndarray]:
     return means(np.ones(n), np.arange(P)), np.array([means(*chosen) for chosen in drawn])
 
 
+CAUTIOUS, GREEDY = ("proportional", "shares"), ("greedy", "epsilon_greedy")
+
+
+def contrast(content: dict[str, np.ndarray], columns: list[int]) -> tuple[float, float, float]:
+    """Return cautious less greedy selections on some problems, with a bootstrap over methods."""
+    values = scores(content)[:, columns]
+    selections = np.array([load_map().names(int(k))[-1] for k in content["methods"]])
+    groups = [values[np.isin(selections, names)] for names in (CAUTIOUS, GREEDY)]
+    rng = np.random.default_rng(14)
+
+    def difference(parts: list[np.ndarray]) -> float:
+        first, second = (np.nanmean(part, axis=0).mean() for part in parts)
+        return float(first - second)
+
+    replicates = [
+        difference([part[rng.integers(len(part), size=len(part))] for part in groups])
+        for _ in range(500)
+    ]
+    low, high = np.quantile(replicates, (0.025, 0.975))
+    return difference(groups), float(low), float(high)
+
+
+def contrasts(folder: Path) -> list[dict[str, object]]:
+    """Return cautious less greedy selections by group of functions and by budget."""
+    first = ROUNDS[0]
+    layer, groups = read_round(folder / "round-1.db"), [p.group for p in first.problems()]
+    rows: list[dict[str, object]] = []
+
+    def add(name: str, content: dict[str, np.ndarray], columns: list[int]) -> None:
+        value, low, high = contrast(content, columns)
+        functions = ", ".join(f"f{first.functions[k]}" for k in columns)
+        rows.append({"runs": name, "functions": functions, "methods": len(content["methods"]),
+                     "mean": f"{np.nanmean(scores(content)[:, columns]):.4f}",
+                     "difference": f"{value:.4f}", "low": f"{low:.4f}",
+                     "high": f"{high:.4f}"})  # fmt: skip
+
+    every = list(range(len(groups)))
+    for group in dict.fromkeys(groups):
+        add(str(group), layer, [k for k in every if groups[k] == group])
+    by_budget = {this.budget: f"budget-{this.budget}.db" for this in BUDGETS}
+    for budget, file in sorted({first.budget: "round-1.db", **by_budget}.items()):
+        add(f"{budget:,}·D", read_round(folder / file), every)
+    return rows
+
+
+def describe_settings(folder: Path) -> list[dict[str, object]]:
+    """Return what other hyper-parameters change in real runs of methods of the upper half.
+
+    Deviations are estimated without the noise of runs: by the covariance of the means of two
+    halves of the problems. The best setting of each method is chosen on one half and judged on
+    the other, both ways.
+    """
+    values = scores(read_round(folder / "settings.db"))
+    values = (values - values.mean(axis=0) + values.mean()).reshape(-1, DRAWN + 1, len(SOME))
+    halves = np.stack([values[..., ::2].mean(axis=-1), values[..., 1::2].mean(axis=-1)])
+    drawn = halves[..., 1:]
+    methods, within = drawn.mean(axis=-1), drawn - drawn.mean(axis=-1, keepdims=True)
+    settings = float((within[0] * within[1]).sum() / within[0].size * DRAWN / (DRAWN - 1))
+    between = float(np.cov(methods)[0, 1]) - settings / DRAWN
+    best = halves.argmax(axis=-1)  # by half and method
+    chosen, judged = (
+        np.mean([np.take_along_axis(halves[h], best[c][:, None], 1)[:, 0] for c, h in pairs], 0)
+        for pairs in (((0, 0), (1, 1)), ((0, 1), (1, 0)))
+    )
+    means = values.mean(axis=-1)
+    gain = judged - means[:, 0]
+    half = stats.t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
+    rows = {
+        "methods": len(values), "random settings of each": DRAWN,
+        "mean score with defaults": means[:, 0].mean(),
+        "mean score with random settings": means[:, 1:].mean(),
+        "standard deviation between settings of a method": np.sqrt(max(0.0, settings)),
+        "standard deviation between methods": np.sqrt(max(0.0, between)),
+        "best of the four settings, where it was chosen": chosen.mean(),
+        "best of the four settings, on other problems": judged.mean(),
+        "the same less defaults": gain.mean(), "its interval, ±": half,
+    }  # fmt: skip
+    return [{"quantity": q, "value": f"{v:.3f}" if isinstance(v, float) else v}
+            for q, v in rows.items()]  # fmt: skip
+
+
 def effects(method_map: MethodMap) -> list[dict[str, object]]:
     """Return the effect of each component with a 95 % interval, and that of cautious selection."""
     values, replicates = component_means(method_map)
     names = [(family, name) for family, own in method_map.components.items() for name in own]
     cautious, greedy = (
-        [names.index(("selection", name)) for name in own]
-        for own in (("proportional", "shares"), ("greedy", "epsilon_greedy"))
+        [names.index(("selection", name)) for name in own] for own in (CAUTIOUS, GREEDY)
     )
-    contrast = np.zeros(len(names))
-    contrast[cautious], contrast[greedy] = 0.5, -0.5
+    weights = np.zeros(len(names))
+    weights[cautious], weights[greedy] = 0.5, -0.5
     names.append(("contrast", "proportional and shares less greedy and epsilon_greedy"))
-    values = np.append(values, values @ contrast)
-    replicates = np.column_stack([replicates, replicates @ contrast])
+    values = np.append(values, values @ weights)
+    replicates = np.column_stack([replicates, replicates @ weights])
     low, high = np.quantile(replicates, (0.025, 0.975), axis=0)
     return [
         {"family": family, "component": name, "effect": f"{values[k]:.4f}",
@@ -306,7 +411,7 @@ def spread(folder: Path) -> list[dict[str, object]]:
     The two runs of a method are independent but for the method, so their covariance is the variance
     of the methods; the share assumes a normal distribution. Intervals are a bootstrap over methods.
     """
-    values = scores(load_round(folder, 1))
+    values = scores(read_round(folder / "round-1.db"))
     values = values - np.nanmean(values, axis=0) + np.nanmean(values)
     pairs = np.array([row[~np.isnan(row)] for row in values])
 
@@ -328,7 +433,7 @@ def spread(folder: Path) -> list[dict[str, object]]:
 def regression_to_the_mean(folder: Path) -> list[dict[str, object]]:
     """Return the mean score of each round's survivors when they were chosen, and afterwards."""
     rows: list[dict[str, object]] = []
-    contents = [load_round(folder, number) for number in range(1, len(ROUNDS) + 1)]
+    contents = [read_round(folder / f"round-{number}.db") for number in range(1, len(ROUNDS) + 1)]
     for number, content in enumerate(contents, start=1):
         values = np.nanmean(scores(content), axis=1)
         row: dict[str, object] = {
@@ -405,7 +510,6 @@ def confirm(store: Path) -> None:
         "best of the rounds": [name for name in names if name.startswith("real-")],
         "published": [name for name in names if name in literature()],
         "tuned": [name for name in names if name.endswith("-method")],
-        "seeing the state": [name for name in names if name.startswith(("state-", "q-"))],
     }
     functions = sorted({run.function for run in runs})
     instances = sorted({run.instance for run in runs})
@@ -440,6 +544,8 @@ def describe(folder: Path) -> None:
     write("map-run-effects", effects(method_map))
     write("map-rounds", regression_to_the_mean(folder))
     write("map-published", published(method_map))
+    write("map-run-contrasts", contrasts(folder))
+    write("map-run-settings", describe_settings(folder))
     estimates, agreement = regression(method_map.replays, method_map.runs, method_map.shape)
     replays = method_map.replays.mean(axis=1)
     write("map-run-spread", [
@@ -450,18 +556,41 @@ def describe(folder: Path) -> None:
     ])  # fmt: skip
 
 
+def run_settings(folder: Path) -> None:
+    """Run methods of the upper half of round 1 with default and with random hyper-parameters."""
+    from map_grid import redrawn
+
+    method_map, content = load_map(), read_round(folder / "round-1.db")
+    runs = first_runs(method_map.replays, folder)
+    estimates = regression(method_map.replays, runs, method_map.shape)[0][content["methods"]]
+    upper = content["methods"][estimates > np.median(estimates)]
+    rng = np.random.default_rng(13)
+    chosen = [method_map.method(int(k)) for k in rng.choice(upper, SETTINGS.methods, replace=False)]
+    every = [m for own in chosen for m in (own, *(redrawn(own, rng) for _ in range(DRAWN)))]
+    complete(folder / "settings.db", SETTINGS, dict(enumerate(every)))
+
+
 def main() -> None:
     """Run the command that the arguments name."""
     match sys.argv[1:]:
-        case ["round", number, folder]:
+        case ["settings", folder]:
+            run_settings(Path(folder))
+        case ["budgets", folder]:
+            method_map = load_map()
+            for this in BUDGETS:
+                numbers = sample(method_map.replays, this.methods)
+                methods = {int(k): method_map.method(int(k)) for k in numbers}
+                complete(Path(folder) / f"budget-{this.budget}.db", this, methods)
+        case ["round", number, folder, *dask]:
             method_map = load_map()
             this = ROUNDS[int(number) - 1]
-            methods = (
+            numbers = (
                 sample(method_map.replays, this.methods)
                 if this.number == 1
                 else survivors(Path(folder), this.number - 1, this.methods)
             )
-            complete(Path(folder) / f"round-{number}.npz", this, methods, method_map.method)
+            methods = {int(k): method_map.method(int(k)) for k in numbers}
+            complete(Path(folder) / f"round-{number}.db", this, methods, *dask)
         case ["save", folder, out]:
             save(Path(folder), Path(out))
         case ["confirm", store]:

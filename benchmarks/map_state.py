@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from map import write
-from map_runs import NP, ROUNDS, complete, scores
+from map_runs import NP, ROUNDS, complete, read_round, scores
 from scipy import stats
 
 import uaos
@@ -61,14 +61,12 @@ def methods() -> list[uaos.Method]:
 
 def run(folder: Path) -> None:
     """Make the runs that are missing."""
-    every = methods()
-    complete(folder / "state.npz", ROUNDS[1], np.arange(len(every)), every.__getitem__)
+    complete(folder / "state.db", ROUNDS[1], dict(enumerate(methods())))
 
 
 def mean_scores(folder: Path) -> np.ndarray:
     """Return the mean score of each method over the problems."""
-    with np.load(folder / "state.npz") as saved:
-        return np.asarray(scores(dict(saved)).mean(axis=1))
+    return np.asarray(scores(read_round(folder / "state.db")).mean(axis=1))
 
 
 def interval(values: np.ndarray) -> str:

@@ -863,6 +863,25 @@ def map_run_effects() -> str:
     return markdown(("component", "effect", "95 % interval from", "to"), table)
 
 
+def map_run_contrasts() -> str:
+    """Return cautious less greedy selections by group of functions and by budget."""
+    rows = [
+        (r["runs"], r["functions"] if r["runs"][0].isalpha() else "all eight", r["methods"],
+         f"{float(r['mean']):.3f}",
+         f"{float(r['difference']):+.3f}".replace("-", "−"),
+         *(f"{float(r[key]):+.3f}".replace("-", "−") for key in ("low", "high")))
+        for r in data("map-run-contrasts")
+    ]  # fmt: skip
+    names = ("runs", "functions", "methods", "mean score", "cautious less greedy",
+             "95 % interval from", "to")  # fmt: skip
+    return markdown(names, rows)
+
+
+def map_run_settings() -> str:
+    """Return what other hyper-parameters change in real runs."""
+    return markdown(("", "value"), [tuple(r.values()) for r in data("map-run-settings")])
+
+
 def map_published() -> str:
     """Return what real runs let expect of published methods, best first."""
     rows = sorted(data("map-published"), key=lambda r: -float(r["expected"]))
@@ -915,7 +934,7 @@ def map_final() -> str:
     tests = by_name(data("map-final-adapting"))
     components = {r["method"]: r["components"].replace("_", " ") for r in data("map-winners")}
     ranked = sorted(overview("map-final", ("all",)), key=lambda row: float(row[3]))
-    kinds = {"real-": 10, "": 6, "-method": 6, "state": 3, "uniform": 1}
+    kinds = {"real-": 10, "": 6, "-method": 6, "uniform": 1}
     left = dict(kinds)
     table = []
     for method, _, area, rank in ranked:
@@ -934,8 +953,6 @@ def map_final() -> str:
 
 def _kind_of_final(method: str) -> str:
     """Return which part of the last table a method belongs to."""
-    if method.startswith(("state-", "q-")):
-        return "state"
     if method.startswith("real-") or method == "uniform":
         return method if method == "uniform" else "real-"
     return "-method" if method.endswith("-method") else ""
@@ -960,8 +977,6 @@ def _phrases_of_runs() -> list[str]:
     )
     low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
     first, second = data("map-rounds")[:2]
-    again = [(int(r["wins"]), int(r["losses"])) for r in data("map-again")]
-    wins, losses = ((min(values), max(values)) for values in zip(*again, strict=True))
     return [
         f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
         f"{float(second['mean']):.2f}",
@@ -970,7 +985,6 @@ def _phrases_of_runs() -> list[str]:
         f"(bootstrap interval: {100 * low:.0f} to {100 * high:.0f} %)",
         f"{float(spread['rank correlation with replays']['value']):.2f} over all 23,800 methods"
         .replace("-", "−"),
-        f"{wins[0]} to {wins[1]} and worse on {losses[0]} to {losses[1]}",
     ]  # fmt: skip
 
 
@@ -1387,6 +1401,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-rounds": map_rounds,
     "map-run-effects": map_run_effects,
     "map-published": map_published,
+    "map-run-contrasts": map_run_contrasts,
+    "map-run-settings": map_run_settings,
     "map-state": map_state,
     "map-grid": map_grid,
     "map-policy": map_policy,

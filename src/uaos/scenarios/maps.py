@@ -18,7 +18,7 @@ from uaos.selection.components import FAMILIES
 from uaos.selection.method import Method
 
 #: Version of the data; scores of different versions cannot be compared.
-VERSION = 1
+VERSION = 2
 
 #: BibTeX entry of the data.
 CITATION = f"""\
@@ -47,8 +47,8 @@ class MethodMap:
         operator of each generation.
     runs : ndarray, shape (23800, 8)
         The share of runs with uniform choice that end with a larger error than a real run of the
-        method, on each of eight problems: 0.5 is as good as uniform choice. NaN where the method
-        was not run; a sample of the methods was, on two of the eight problems each.
+        method, on each of eight problems: 0.5 is as good as uniform choice. Each method was
+        run on two of the problems; the others are NaN.
     estimates : ndarray, shape (23800,)
         The mean of `runs` that the components of a method, and each two of them together, let
         expect.
