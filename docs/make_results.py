@@ -331,13 +331,28 @@ def _number(value: float | str) -> str:
     return f"{value:.3g}"
 
 
+def joined_long_runs() -> list[Row]:
+    """Return short and long runs on all instances: solved ones added, ranks averaged by problem."""
+    parts = [by_name(data("long-20d")), by_name(data("long-20d-further"))]
+    rows = []
+    for method in parts[0]:
+        own = [part[method] for part in parts]
+        sizes = [int(row["problems"]) for row in own]
+        solved = {key: str(sum(int(row[key]) for row in own))
+                  for key in ("solved short", "solved long")}  # fmt: skip
+        ranks = {key: f"{np.average([float(row[key]) for row in own], weights=sizes):.2f}"
+                 for key in ("rank short", "rank long")}  # fmt: skip
+        rows.append({"method": method, "problems": str(sum(sizes)), **solved, **ranks})
+    return sorted(rows, key=lambda row: float(row["rank long"]))
+
+
 def long_runs() -> str:
     """Return the 27 methods and uniform choice after short and after long runs."""
     names = {"uniform": "**uniform choice**"}
     rows = [
         (names.get(r["method"], r["method"]), r["solved short"], r["rank short"], r["solved long"],
          r["rank long"])
-        for r in data("long-20d")
+        for r in joined_long_runs()
     ]  # fmt: skip
     return markdown(
         ("method", "solved within 10,000·D", "mean rank", "solved within 100,000·D", "mean rank"),
@@ -1449,10 +1464,12 @@ def _differing(rows: Iterable[Row]) -> int:
 def phrases() -> dict[str, list[str]]:
     """Return what the sentences of a page have to say, by its path from the root."""
     same = sum(row["rank short"] == row["rank long"] for row in data("long-5d"))
-    long = data("long-20d")
-    alone, differing = by_name(long)["uniform"], _differing(data("long-adapting"))
+    long = joined_long_runs()
+    alone = by_name(long)["uniform"]
+    differing = _differing([*data("long-adapting"), *data("long-adapting-further")])
     own = {row[0]: row[2] for row in overview("own-tunings", ("all",))}
     winners = {row[0]: row[2] for row in overview("irace-winners", ("all",))}
+    full = {row[0]: row[1] for row in overview("irace-full-winners", ("all",))}
     bbob = by_name(table_below("portfolio-20d.md", "Runs solved"))
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
     (rival,) = data("ahead-pairs")
@@ -1517,12 +1534,15 @@ def phrases() -> dict[str, list[str]]:
         "docs/results/reproduction.md": [
             f"The rank correlation of the two orders is {correlation(long):.2f}",
             f"{'Some' if differing else 'None'} of the 27 differs",
-            f"Uniform choice solves {alone['solved short']} of the 24 within 10,000·D and "
+            f"Uniform choice solves {alone['solved short']} of the 72 within 10,000·D and "
             f"{alone['solved long']} within 100,000·D",
             f"an area of {own['own-PM-AdapSS']} it is not behind",
             f"({winners['irace-1']} and {winners['irace-2']}, on the same problems)",
             f"**The two winners share {WORDS[_shared_components()]} of five components**",
-            f"F alone explains {float(_importance_of_full()):.0%} of the variance",
+            f"share {WORDS[_shared_components('irace-full')]} of their components**",
+            f"The winner of seed 2 solves {full['irace-full-2']} of the 312 problems",
+            f"as many as U-AOS-FW-inferred ({full['U-AOS-FW-inferred']})",
+            "F alone explains {:.0%} and {:.0%} of the variance".format(*_importance_of_full()),
             f"at least one value of {_with_defaults()} of the 27 is such a default",
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
         ],
@@ -1546,16 +1566,17 @@ def _share_counts() -> tuple[int, int]:
     return counts.pop("leader"), max(counts.values())
 
 
-def _shared_components() -> int:
+def _shared_components(name: str = "irace") -> int:
     """Return how many components the winners of two tunings have in common."""
-    last = by_name(data("irace-races"), "tuning").values()
+    last = by_name(data(f"{name}-races"), "tuning").values()
     first, second = (row["components"].split(" · ") for row in last)
     return sum(a == b for a, b in zip(first, second, strict=True))
 
 
-def _importance_of_full() -> str:
-    """Return the share of the variance of ranks that F explains in the tuning of full size."""
-    return by_name(data("irace-full-importance"), "parameter")["F"]["share"]
+def _importance_of_full() -> list[float]:
+    """Return the shares of the variance of ranks that F explains in the tunings of full size."""
+    rows = data("irace-full-importance")
+    return [float(row["share"]) for row in rows if row["parameter"] == "F"]
 
 
 def _with_defaults() -> int:
