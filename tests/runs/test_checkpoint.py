@@ -123,12 +123,12 @@ def test_a_killed_run_continues_as_if_nothing_had_happened(tmp_path):
     ("change", "reason"),
     [
         ({"bounds": [(-5.0, 6.0)] * 3}, "bounds is"),
-        ({"budget": 201}, "budget is 200 there and 201 here"),
-        ({"seed": 2}, "seed is 1 there and 2 here"),
+        ({"budget": 201}, "budget is 200 in the file and 201 in this call"),
+        ({"seed": 2}, "seed is 1 in the file and 2 in this call"),
         ({"method": "mix"}, "the method or its settings"),
         ({"fun": lambda x: 0.0}, "the code of fun"),
-        ({"target": 1.0}, "target is null there and 1.0 here"),
-        ({"x0": [1, 2, 3]}, "x0 is null there and [[1.0, 2.0, 3.0]] here"),
+        ({"target": 1.0}, "target is null in the file and 1.0 in this call"),
+        ({"x0": [1, 2, 3]}, "x0 is null in the file and [[1.0, 2.0, 3.0]] in this call"),
         ({"constraints": {"type": "ineq", "fun": lambda x: x[0]}}, "the constraints have changed"),
     ],
 )

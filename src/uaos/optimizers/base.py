@@ -103,9 +103,9 @@ class Optimizer(Algorithm):
     tol, atol : float
         Tolerances that `converged` may use; they can be set at any time.
     noise : Noise
-        What is known of the noise of the values; see :meth:`expect_noise`.
+        What is known about the noise of the values; see :meth:`expect_noise`.
     spending : Spending
-        Evaluations that the search does not get, as points are evaluated again.
+        Evaluations that the search does not get, because points are evaluated again.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Optimizer(Algorithm):
         return start_points(x0, self.low, self.high, boundary)
 
     def _clear(self) -> None:
-        """Set what changes during a run to what it is before the first batch."""
+        """Reset everything that changes during a run."""
         self.tol, self.atol = 1e-15, 1e-16
         self.evaluations = 0
         self.iterations = 0
@@ -199,9 +199,9 @@ class Optimizer(Algorithm):
         self._outstanding: Outstanding | None = None
         self.points_out = 0  # points of batches that were set aside
         self.wanted: int | None = None  # points that workers wait for; None: a whole batch
-        #: Of the batch that `_learn` hears of: 0 where a point is feasible, inf where it failed.
+        #: Violations of the batch passed to `_learn`: 0 where feasible, inf where they failed.
         self.violations: FloatArray | None = None
-        #: Of the same batch: constraints and gradients, as far as they are known.
+        #: Constraints and gradients of the same batch, as far as they are known.
         self.details: Details | None = None
 
     # The loop
@@ -212,10 +212,10 @@ class Optimizer(Algorithm):
         Parameters
         ----------
         n : int, optional
-            How many points to evaluate beside those that are being evaluated; each call returns
-            others. There are fewer, perhaps none, if the budget is spent or the optimizer must
-            learn before it goes on. Values come back by ``tell(values, points=points)``, in any
-            order. A run is driven either so or by whole batches.
+            The number of points, in addition to those being evaluated; each call returns new ones.
+            There are fewer, perhaps none, if the budget is spent or the optimizer must learn before
+            it goes on. Tell their values by ``tell(values, points=points)``, in any order. Use
+            either this or whole batches throughout a run.
 
         Raises
         ------
@@ -298,9 +298,12 @@ class Optimizer(Algorithm):
         constrained = self.incumbent.constrained
         if self.evaluations and constrained != (violations is not None):
             expected = "with" if constrained else "without"
-            raise InvalidFeedback(f"this run is told {expected} violations. Nothing was changed")
+            raise InvalidFeedback(
+                f"this run was told {expected} violations so far; continue {expected} them. "
+                "Nothing was changed"
+            )
         if violations is not None and "constraints" not in self.handles:
-            raise InvalidFeedback(f"{self.name} takes no constraints. Nothing was changed")
+            raise InvalidFeedback(f"{self.name} cannot handle constraints. Nothing was changed")
         feedback = Feedback.checked(values, violations, len(points))
         self.evaluations += len(points)
         self.incumbent.update(points, feedback, self._box)
@@ -350,7 +353,7 @@ class Optimizer(Algorithm):
                 **columns,
             )  # fmt: skip
 
-    # How far the run is
+    # Progress
 
     @property
     def best_x(self) -> FloatArray | None:
@@ -377,7 +380,7 @@ class Optimizer(Algorithm):
 
     @property
     def nfev(self) -> int:
-        """All evaluations so far, with those that were repeated, without those that were known."""
+        """All evaluations so far, including repeated ones, but not known values."""
         return self.spending.total(self.evaluations)
 
     @property
@@ -464,7 +467,7 @@ class Optimizer(Algorithm):
         """Kinds of the coordinates, as given: 0 real, 1 integer, 2 category; None if all real."""
         return self._box.integrality
 
-    # What else is known of the function
+    # Other knowledge about the function
 
     def count_earlier(
         self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None = None
@@ -497,11 +500,11 @@ class Optimizer(Algorithm):
 
     @property
     def candidates(self) -> FloatArray:
-        """Points that may be the best on average if values are noisy, (n, D), the first first."""
+        """Points that may be best on average if values are noisy, (n, D), most promising first."""
         return np.empty((0, self.dimension)) if self.best_x is None else self.best_x[None]
 
     def expect_noise(self, level: float, spread: float) -> None:
-        """Take in how noisy the values are.
+        """Record how noisy the values are.
 
         Parameters
         ----------

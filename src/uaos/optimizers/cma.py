@@ -46,19 +46,19 @@ TOL_FUN = 1e-12
 TOL_X, TOL_X_UP = 1e-12, 1e4
 #: ... or when the covariance matrix has a larger condition number.
 MAX_CONDITION = 1e14
-#: A coordinate's standard deviations outside the box that are not penalized, which keeps an optimum
-#: on a bound there: this many as its deviation goes to 0, none where that is above this share of
-#: the box, for the search would lose sight of the inside.
+#: A coordinate may leave the box by this many of its standard deviations without a penalty, so that
+#: the search can converge to an optimum on a bound. The distance falls to 0 as the deviation rises
+#: to this share of the box; otherwise the search would lose sight of the inside.
 FREE_DISTANCE, FREE_BELOW = 4.0, 0.01
 #: The population is at least this share of the workers of an asynchronous run.
 WORKERS_SHARE = 0.75
 #: The least standard deviation of an integer coordinate.
 INTEGER_DEVIATION = 0.3
-#: Where the deviation of noise is more than this share of the interquartile range of values, noise
-#: dominates; where it lasts, the population grows by this factor, up to this share of the budget.
+#: Noise dominates where its deviation is more than this share of the interquartile range of values.
+#: If that lasts, the population grows by this factor, up to this share of the budget.
 DOMINANT_NOISE, NOISE_GROWTH, LARGEST_SHARE = 0.5, 1.7, 0.1
-#: Noise lasts if it dominates this many times in a row and has not fallen to this share meanwhile.
-#: In the first part of the budget, the run ends after one more time.
+#: Noise lasts if it dominates in this many checks in a row and has not fallen to this share in the
+#: meantime. In the first part of the budget, one more such check ends the run.
 HELD_TIMES, FALLEN, FIRST_PART = 3, 0.5, 0.5
 #: The weight of the latest mean in the average of means.
 AVERAGING = 0.2
@@ -429,7 +429,7 @@ class CMAES(Optimizer):
         "tolxup": steps are above 1e4 times the initial ones; "condition": it is above 1e14;
         "maxiter": 100 + 50 (D+3)²/√λ generations; "stagnation": the medians of the best and of the
         median values did not improve from the first to the last 30 % of a fifth of the run, at
-        least 120 + 30 D/λ generations; "noise": values are little else for long; "maxfevals": a
+        least 120 + 30 D/λ generations; "noise": noise has dominated for long; "maxfevals": a
         small run of BIPOP used half the evaluations of the last large one.
 
     Raises
@@ -472,7 +472,7 @@ class CMAES(Optimizer):
         if self.history is not None:
             self.history = History(columns=("sigma", "condition", "restarts", "popsize"))
         self._tolerance = 0.0  # of values; set by the first generation
-        self._dominated = False  # whether values are little else than noise
+        self._dominated = False  # whether noise dominates the values
         # Over all runs.
         self._last_mean: FloatArray | None = None  # of the run before
         self._runs = 0
@@ -583,14 +583,13 @@ class CMAES(Optimizer):
         return f"the run ended by {self.ended_by}; not confirmed by a second search"
 
     def expect_noise(self, level: float, spread: float) -> None:
-        """Take in how noisy the values are; where they are little else, enlarge the population.
+        """Record how noisy the values are; where noise dominates, enlarge the population.
 
-        Values are little else if s > 0.5 q, with the deviation s of noise and the interquartile
-        range q of values (of noise alone, q = 1.35 s). If this is so three times in a row, and s
-        has not halved, the run goes on with 1.7 times the population: a mean of more steps averages
-        more noise. After the fourth time it is at an optimum of some kind, and while half of the
-        budget is left it ends by "noise". Noise that fades toward the optimum does not last so
-        long.
+        Noise dominates if s > 0.5 q, with the deviation s of noise and the interquartile range q of
+        values (of noise alone, q = 1.35 s). If it does in three checks in a row, and s has not
+        halved, the run goes on with 1.7 times the population: a mean of more steps averages more
+        noise. After the fourth check the run is at some optimum, and ends by "noise" while half of
+        the budget is left. Noise that fades toward the optimum does not last that long.
         """
         super().expect_noise(level, spread)
         self._dominated = level > DOMINANT_NOISE * spread
@@ -626,8 +625,8 @@ class CMAES(Optimizer):
         """The mean, the average of the latest means, the last one before, and the best point.
 
         The mean averages over many values; the best point may owe its place to one lucky value.
-        Where values are little else than noise, the mean itself wanders around the optimum, and
-        the average comes first:
+        Where noise dominates, the mean itself wanders around the optimum, and the average comes
+        first:
 
             a = (1 - c) a + c m,  c = 0.2
 

@@ -1,4 +1,4 @@
-"""What an optimizer is told of its points: values and violations, checked and cleaned."""
+"""Feedback to an optimizer about its points: values and violations, checked and cleaned."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -57,7 +57,7 @@ class Feedback:
 
     @classmethod
     def of(cls, values: FloatArray, violations: FloatArray | None) -> Self:
-        """Mark failures in two arrays, and return them."""
+        """Return the feedback from two arrays, in which failures are marked."""
         lowest = mark_failures(values)
         if violations is not None:
             failed = np.isnan(violations) | (np.isnan(values) & (violations == 0))
@@ -84,7 +84,7 @@ class Replies:
     Attributes
     ----------
     values, violations : ndarray, shape (n,)
-        What has been told; NaN elsewhere.
+        Those told so far; NaN elsewhere.
     told : ndarray of bool, shape (n,)
         Which points have been told.
     """
@@ -95,7 +95,7 @@ class Replies:
 
     @classmethod
     def to(cls, n: int) -> Self:
-        """Return no replies yet to n points."""
+        """Return replies to n points, none of which has been told yet."""
         return cls(np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, np.bool_))
 
     @property
@@ -109,7 +109,7 @@ class Replies:
         Raises
         ------
         InvalidFeedback
-            If there is no such point, it has been told already, or one is not a number.
+            If there is no such point, it has been told already, or its value is not a number.
         """
         if isinstance(index, bool) or not isinstance(index, int | np.integer):
             raise InvalidFeedback(

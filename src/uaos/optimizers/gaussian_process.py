@@ -136,7 +136,7 @@ def fit(
 def _descend(
     points: FloatArray, values: FloatArray, categories: BoolArray, hyper: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the smallest loss on the way down from hyper-parameters, and where it is."""
+    """Return the smallest loss of a descent from hyper-parameters, and where it was found."""
     low = np.append(np.full(len(hyper) - 1, _LENGTHS[0]), _NOISE[0])
     high = np.append(np.full(len(hyper) - 1, _LENGTHS[1]), _NOISE[1])
     best, lowest = hyper, np.inf
@@ -189,12 +189,12 @@ def _loss(
     variance = max(float(values @ weights) / n, 1e-12)
     center = default_hyper(len(hyper) - 1)
     spread = np.append(np.full(len(hyper) - 1, _LENGTH_PRIOR_SD), _NOISE_PRIOR[1])
-    apart = (hyper - center) / spread
-    loss = 0.5 * (n * math.log(variance) + log_determinant + float(apart @ apart))
+    deviations = (hyper - center) / spread
+    loss = 0.5 * (n * math.log(variance) + log_determinant + float(deviations @ deviations))
     sensitivity = 0.5 * (precision - np.outer(weights, weights) / variance)
     slopes = length_gradient(points, categories, np.exp(hyper[:-1]), sensitivity)
     noise = math.exp(hyper[-1]) * float(np.trace(sensitivity))
-    return loss, np.append(slopes, noise) + apart / spread
+    return loss, np.append(slopes, noise) + deviations / spread
 
 
 @njit

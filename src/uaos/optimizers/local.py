@@ -20,8 +20,8 @@ LIMITED = 320
 
 _EPSILON = float(np.finfo(float).eps)
 # The first differences of a run reach this far, as a share of the box: far enough to see the large
-# shape of a function, and exact on quadratic ones. Those of a run that refines a point, and all
-# later ones, reach at most so far as to see its shape through its roughness, unless noise hides it.
+# shape of a function, and exact on quadratic ones. In a run that refines a point, and in all later
+# gradients, they reach at most _CLOSE_STEP, which averages out roughness; noise may require more.
 _FIRST_STEP = 0.2
 _CLOSE_STEP = 1e-3
 # Up to this dimension, with this many evaluations per dimension or more, further gradients cost so
@@ -35,17 +35,18 @@ _LEAST_STEP = 1e-12
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
 _MAX_TRIALS = 12
-# The first differences of a run may be too coarse to tell a direction in which the function falls.
+# The same along the first direction of a run, which may not lead downhill: its differences are
+# coarse.
 _COARSE_TRIALS = 2
-# The first model is diagonal. It is given up if the second gradient differs from what it predicts
-# by more than this share, for one that has this share of the curvature seen in all directions:
-# long steps, which a run that refines a point does not take.
+# The first model is diagonal. If the second gradient differs from its prediction by more than the
+# share _MISFIT, a model with the share _LOW_CURVATURE of the observed curvature in all directions
+# replaces it. That makes steps long; a run that refines a point does not do so.
 _MISFIT = 0.3
 _LOW_CURVATURE = 1e-5
-# With this many variables or more, it takes too long to see all directions. The curvatures of new
-# steps fall while they lead to flatter directions; once one is not below the lowest by this factor,
-# directions not seen yet get this share of the lowest. Those have at most this many times the low
-# curvature.
+# With _MANY_DIMENSIONS variables or more, it takes too long to see all directions. The curvatures
+# of new steps fall while they lead to flatter directions. Once one is not below _FALL times the
+# lowest, directions not seen yet get _UNSEEN_SHARE of the lowest. These are the directions whose
+# curvature in the model is below _UNSEEN times the low curvature.
 _MANY_DIMENSIONS = 8
 _FALL = 0.5
 _UNSEEN_SHARE = 0.3
@@ -54,8 +55,8 @@ _UNSEEN = 100.0
 _MAX_CHANGES = 30
 # Central differences lower the model's curvatures at most by this factor.
 _LEAST_FACTOR = 0.01
-# A run ends after this many iterations in a row that leave it further behind the best value of
-# earlier runs than this many times what they promise to gain.
+# A run ends after _MAX_BEHIND iterations in a row in which it is behind the best value of earlier
+# runs by more than _HOPELESS times the promised gain.
 _MAX_BEHIND = 3
 _HOPELESS = 1e4
 # A run ends after this many iterations in a row whose gain is within rounding errors.
@@ -430,7 +431,7 @@ class LocalSearch(RestartingSearch):
 
     @property
     def wants_gradients(self) -> bool:
-        """True except at the points of differences."""
+        """True except at the points of finite differences."""
         return self._phase != "gradient"
 
     def _take_gradient(self, gradient: FloatArray) -> None:

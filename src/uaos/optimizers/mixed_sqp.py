@@ -15,7 +15,7 @@ from uaos.problems.space import Box
 from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState, State, copied
 
-# Price of violations in a quadratic program, in units of the gradient.
+# Penalty weight of violations in a quadratic program, in units of the gradient.
 _WEIGHT = 1e6
 # Violations below this count as none.
 _MET = 1e-6
@@ -26,7 +26,7 @@ _COMPARED, _FAILURES = 40, 4
 _COARSE_BATCHES = 4
 # A failed search divides the largest change of an integer by this.
 _SHRINK = 3.0
-# Integers that have been searched are not searched again: the latest so many.
+# The number of latest integer combinations that are remembered, and not searched again.
 _REMEMBERED = 2_000
 
 
@@ -44,12 +44,12 @@ class _Base(NamedTuple):
 class MixedSQP(RestartingSearch):
     """Sequential quadratic programming over real numbers, and over integers by the same models.
 
-    With the integers held, :class:`uaos.SQP` searches the real numbers. From where it ends, each
+    With the integers fixed, :class:`uaos.SQP` searches the real numbers. From where it ends, each
     integer is changed by one in both directions. The differences extend the models of function and
     constraints to the integers. A quadratic program over all coordinates says how the integers
     should change; they are rounded, the program is solved again for the real numbers, and the next
-    search starts there. Changes of integers are limited. The limit falls with each search that does
-    not improve; then it is the turn of neighbors, in the order of what the model expects of them.
+    search starts there. Changes of integers are limited. Each search that does not improve lowers
+    the limit; then neighbors are searched, those with the best predictions first.
     The function is never called at fractional values of an integer. Categories count as integers.
 
     Parameters
@@ -89,13 +89,13 @@ class MixedSQP(RestartingSearch):
 
     def _start(self) -> None:
         kinds = np.zeros(self.dimension, np.int64) if self.integrality is None else self.integrality
-        self._whole: BoolArray = kinds > 0
-        self._real: BoolArray = ~self._whole
+        self._is_integer: BoolArray = kinds > 0
+        self._real: BoolArray = ~self._is_integer
         low, high = self.region.widest()
-        self._least = np.where(self._whole, np.ceil(low), low)
-        self._most = np.where(self._whole, np.floor(high), high)
-        self._units = np.where(self._whole, 1.0, self.scale)
-        self._searched = np.zeros((0, int(self._whole.sum())))
+        self._least = np.where(self._is_integer, np.ceil(low), low)
+        self._most = np.where(self._is_integer, np.floor(high), high)
+        self._units = np.where(self._is_integer, 1.0, self.scale)
+        self._searched = np.zeros((0, int(self._is_integer.sum())))
         super()._start()
 
     @property
@@ -113,14 +113,14 @@ class MixedSQP(RestartingSearch):
     def _begin_run(self) -> None:
         self._base: _Base | None = None
         self._limit = max(
-            1.0, 0.5 * float((self._most - self._least)[self._whole].max(initial=1.0))
+            1.0, 0.5 * float((self._most - self._least)[self._is_integer].max(initial=1.0))
         )
         self._failures = 0
         self._neighbors = np.zeros((0, self.dimension))
         self._search_from(self._x)
 
     def _search_from(self, x: FloatArray) -> None:
-        """Search the real numbers from a point, with its integers held."""
+        """Search the real numbers from a point, with its integers fixed."""
         self._x = self._snapped(x)
         self._phase = "search"
         self._inner = self._new_search(self._x[self._real])
@@ -133,15 +133,15 @@ class MixedSQP(RestartingSearch):
         box = Box(bounds, scale=self.scale[self._real], outside_allowed=self.outside_allowed)
         inner = SQP(box, x0=start, seed=0, history=False, restarts=False)
         if self._base is not None and self._base.violation == 0:
-            # What an inner run is behind: it gives up where it cannot get better than this.
+            # The value to beat: the inner run gives up if it is too far behind.
             inner.take_known(
                 start[None], [self._base.f], [0.0] if self.incumbent.constrained else None
             )
         return inner
 
     def _snapped(self, x: FloatArray) -> FloatArray:
-        """Return a point of the box with whole integers."""
-        return np.clip(np.where(self._whole, np.rint(x), x), self._least, self._most) + 0.0
+        """Return a point of the box with integers rounded."""
+        return np.clip(np.where(self._is_integer, np.rint(x), x), self._least, self._most) + 0.0
 
     def _next_points(self) -> FloatArray:
         if self._phase == "probe":
@@ -188,14 +188,14 @@ class MixedSQP(RestartingSearch):
         x, base = self._x.copy(), self._base
         x[self._real] = model.x
         if complete:
-            self._searched = np.vstack([self._searched, x[self._whole]])[-_REMEMBERED:]
+            self._searched = np.vstack([self._searched, x[self._is_integer]])[-_REMEMBERED:]
         violation = 0.0 if model.violation <= _MET else model.violation
         if base is None or (violation, model.f) < (base.violation, base.f):
             self._base = _Base(x, model.f, violation, model, complete)
             self._failures = 0
             self._probe()
             return
-        if np.array_equal(x[self._whole], base.x[self._whole]):
+        if np.array_equal(x[self._is_integer], base.x[self._is_integer]):
             self._base = base._replace(complete=True)
         self._failures += 1
         self._limit = max(1.0, self._limit / _SHRINK)
@@ -205,7 +205,7 @@ class MixedSQP(RestartingSearch):
         """Go on with the neighbors of the best point, for the models of the integers."""
         assert self._base is not None
         x = self._base.x
-        steps = np.diag(self._whole.astype(float))[self._whole]
+        steps = np.diag(self._is_integer.astype(float))[self._is_integer]
         points = np.vstack([x + steps, x - steps])
         inside = ((points >= self._least) & (points <= self._most)).all(axis=1)
         if not inside.any():
@@ -233,7 +233,7 @@ class MixedSQP(RestartingSearch):
         hessian[np.ix_(self._real, self._real)] = model.hessian
         base = np.concatenate([[model.f], model.c])
         columns = np.column_stack([values, constraints])
-        for j in np.flatnonzero(self._whole):
+        for j in np.flatnonzero(self._is_integer):
             moved = points[:, j] - self._base.x[j]
             slopes = [(columns[k] - base) / moved[k] for k in np.flatnonzero(moved)]
             slope = np.mean(slopes, axis=0) if slopes else np.zeros(1 + M)
@@ -241,11 +241,11 @@ class MixedSQP(RestartingSearch):
             slope = np.where(np.isfinite(slope), slope, 0.0)
             gradient[j], jacobian[:, j] = slope[0], slope[1:]
             hessian[j, j] = bend if np.isfinite(bend) else 0.0
-        # Convex enough for a program: integers have a curvature that a change of the largest size
-        # allowed would be worth.
+        # Make the program convex enough: the curvature of an integer is at least its slope divided
+        # by its range.
         least = np.abs(gradient) / np.maximum((self._most - self._least), 1.0)
-        diagonal = np.where(self._whole, np.maximum(np.diagonal(hessian), least), 0.0)
-        hessian[self._whole, self._whole] = diagonal[self._whole]
+        diagonal = np.where(self._is_integer, np.maximum(np.diagonal(hessian), least), 0.0)
+        hessian[self._is_integer, self._is_integer] = diagonal[self._is_integer]
         return model._replace(x=self._base.x, gradient=gradient, jacobian=jacobian, hessian=hessian)
 
     # The next integers
@@ -262,7 +262,7 @@ class MixedSQP(RestartingSearch):
             predicted = self._predicted(integers)
             if predicted is not None and (best is None or predicted[:2] < best[:2]):
                 best = predicted
-        if best is None or self._failures > _FAILURES + int(self._whole.sum()):
+        if best is None or self._failures > _FAILURES + int(self._is_integer.sum()):
             self._end_run()
             return
         self._search_from(best[2])
@@ -270,8 +270,8 @@ class MixedSQP(RestartingSearch):
     def _candidates(self) -> list[FloatArray]:
         """Return integers that have not been searched: what the program says, and neighbors."""
         assert self._base is not None
-        center = self._base.x[self._whole]
-        low, high = self._least[self._whole], self._most[self._whole]
+        center = self._base.x[self._is_integer]
+        low, high = self._least[self._is_integer], self._most[self._is_integer]
         change = self._solve(np.maximum(low - center, -self._limit),
                              np.minimum(high - center, self._limit))  # fmt: skip
         eye = np.eye(len(center))
@@ -281,7 +281,7 @@ class MixedSQP(RestartingSearch):
             pairs = [a + b for k, a in enumerate(near) for b in near[:k] if (a + b).any()]
             steps = [*near, *(pairs[k] for k in self.rng.permutation(len(pairs)))]
         if change is not None:
-            target = np.rint(change[self._whole])
+            target = np.rint(change[self._is_integer])
             if not target.any():
                 self._limit = 1.0
             steps = [target, *(target + step for step in near), *steps]
@@ -298,7 +298,7 @@ class MixedSQP(RestartingSearch):
         """Return violation and value that the model expects with these integers, and where."""
         assert self._base is not None
         model = self._base.model
-        change = integers - self._base.x[self._whole]
+        change = integers - self._base.x[self._is_integer]
         d = self._solve(change, change)
         if d is None:
             return None
@@ -311,7 +311,7 @@ class MixedSQP(RestartingSearch):
         assert self._base is not None
         model, units = self._base.model, self._units
         low, high = self._least - self._base.x, self._most - self._base.x
-        low[self._whole], high[self._whole] = least, most
+        low[self._is_integer], high[self._is_integer] = least, most
         jacobian = model.jacobian * units
         norms = np.linalg.norm(jacobian, axis=1)
         norms = np.where(norms > 0, norms, 1.0)

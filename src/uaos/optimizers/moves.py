@@ -39,7 +39,7 @@ def crossover(coordinates: Coordinates, best: FloatArray, rng: np.random.Generat
 
 
 def marginals(coordinates: Coordinates, best: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw each coordinate from its values in the best points, now and then from all values."""
+    """Draw each coordinate from its values in the best points, occasionally from all values."""
     d = best.shape[1]
     drawn = best[rng.integers(len(best), size=d), np.arange(d)]
     anywhere = coordinates.uniform(1, rng)[0]

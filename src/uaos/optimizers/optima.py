@@ -1,19 +1,19 @@
-"""Evidence that the best of all optima is known: where runs ended, and whether all is convex."""
+"""Evidence that the best optimum is known: where runs ended, and whether functions are convex."""
 
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
 from uaos.statefile import SavedState, State
 
-# Ends and tangents that are kept.
+# The most optima and tangents that are kept.
 _MAX_KEPT = 50
-# Values that differ by less than this share are those of one optimum, and by less than the other
-# share of their distance from the best one.
+# Two values belong to one optimum if they differ by less than _SAME of their size, or by less than
+# _ABOUT of their distance from the best value.
 _SAME, _ABOUT = 1e-6, 0.1
-# Tangents may be above a convex function by this share of its changes, as slopes are inexact, and
-# are compared at points that are this many differences apart.
+# As slopes are inexact, tangents may exceed a convex function by the share _INEXACT of its changes.
+# They are compared at points more than _APART differences apart.
 _INEXACT, _APART = 0.01, 10.0
-# Runs after which the best optimum may be known, unless all is convex.
+# Runs after which the best optimum may be known, unless the problem is convex.
 _MIN_RUNS = 6
 
 
@@ -63,7 +63,7 @@ class Optima:
 
     @property
     def repeated(self) -> bool:
-        """True if runs ended at the best optimum twice, and again for each that ended elsewhere."""
+        """True if two runs ended at the best optimum, and one more per run that ended elsewhere."""
         if not self.runs:
             return False
         agreeing = int(self.counts[self.values.argmin()])
@@ -71,11 +71,11 @@ class Optima:
 
     @property
     def known(self) -> bool:
-        """True if the best optimum was met twice and a better one is unlikely.
+        """True if two runs ended at the best optimum and a better one is unlikely.
 
-        That takes several runs, at least half of which ended at an optimum that another one ended
-        at. If runs that end below the best value had a share p of all, each share equally likely
-        beforehand, that share would now be expected to be 1 / (n + 1) after n runs.
+        That takes at least six runs, and at least twice as many runs as different optima. Let p be
+        the share of runs that end below the best value, with each share equally likely beforehand.
+        After n runs its expected value is 1 / (n + 1).
         """
         if self.runs < _MIN_RUNS or self.counts[self.values.argmin()] < 2:
             return False
@@ -96,7 +96,7 @@ class Optima:
 
 
 class Tangents:
-    """Linear models of functions at several points, which show that a function is not convex.
+    """Linear models of functions at several points, which can show that one is not convex.
 
     Functions are the columns of values, (F,) at a point, and the rows of slopes, (F, D).
     """
@@ -118,7 +118,7 @@ class Tangents:
         x : ndarray, shape (D,)
         values, slopes : ndarray, shapes (F,) and (F, D)
         step : float
-            The largest of the differences that slopes come from.
+            The largest difference that the slopes were estimated with.
         linear : ndarray of bool, shape (F,)
             Functions that must be linear for the problem to be convex.
         """
@@ -127,10 +127,10 @@ class Tangents:
         if self.values.shape[1] != len(values):
             self.values, self.slopes = np.zeros((0, len(values))), np.zeros((0, *slopes.shape))
             self.points, self.steps = np.zeros((0, len(x))), np.zeros(0)
-        ways = x - self.points
-        far = np.abs(ways).max(axis=1, initial=0.0) > _APART * np.maximum(self.steps, step)
-        ways, rises = ways[far], (values - self.values)[far]
-        behind, ahead = np.einsum("nfd,nd->nf", self.slopes[far], ways), ways @ slopes.T
+        moves = x - self.points
+        far = np.abs(moves).max(axis=1, initial=0.0) > _APART * np.maximum(self.steps, step)
+        moves, rises = moves[far], (values - self.values)[far]
+        behind, ahead = np.einsum("nfd,nd->nf", self.slopes[far], moves), moves @ slopes.T
         for change, sign in ((behind, 1.0), (ahead, -1.0)):
             gap = sign * (rises - change)
             allowed = _INEXACT * (np.abs(rises) + np.abs(change)) + 1e-9 * (1.0 + np.abs(values))

@@ -119,7 +119,7 @@ class RestartingSearch(Optimizer):
 
     @property
     def converged(self) -> bool:
-        """True if the run has ended: a restart is all that is left to do."""
+        """True if the run has ended, so that only a restart can follow."""
         return self._ended
 
     @property

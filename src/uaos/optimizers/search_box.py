@@ -1,4 +1,4 @@
-"""The box of numbers that an optimizer searches, whatever it was declared as."""
+"""The box of numbers that an optimizer searches, however it was declared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from uaos.problems.space import (
 )
 from uaos.problems.variables import Space
 
-#: What stands for an infinite bound: the width of the box is still finite.
+#: Replaces an infinite bound, so that the width of the box is finite.
 LARGEST = float(np.finfo(float).max) / 2
 
 
@@ -100,7 +100,7 @@ class SearchBox:
         return points
 
     def check(self, points: FloatArray, proposer: str) -> None:
-        """Raise if an optimizer proposed a point that is outside."""
+        """Raise an error if an optimizer proposed a point outside the box."""
         outside = np.argwhere(~((points >= self.low) & (points <= self.high)))  # or NaN
         if len(outside):
             i, j = outside[0].tolist()

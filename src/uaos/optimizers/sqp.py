@@ -16,23 +16,25 @@ from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState, State
 
 _EPSILON = float(np.finfo(float).eps)
-# The first and the widest differences, as shares of the scale, and the least, as a share of the
+# The first and the largest differences, as shares of the scale, and the smallest, as a share of the
 # coordinate.
 _FIRST_STEP, _WIDEST_STEP, _LEAST_STEP = 1e-4, 1e-2, 1e-10
-# Differences are at least this share of the last step, and up to the other one where slopes change
-# quickly: this many times the relative error of linear predictions beyond what is negligible.
+# Differences are at least the share _SHARE of the last step. Where slopes change quickly, the share
+# is _WIDENING times the relative error of linear predictions above _NEGLIGIBLE, up to
+# _LARGEST_SHARE.
 _SHARE, _LARGEST_SHARE, _WIDENING, _NEGLIGIBLE = 0.02, 0.3, 20.0, 0.01
-# For the rest of the run, the former share falls to this one where a step shows that all is smooth,
-# and by this factor, down to the same, where steps shorter than the differences fail.
+# Once a step shows that the problem is smooth, _SHARE falls to _FINEST_SHARE for the rest of the
+# run. Where steps shorter than the differences fail, it falls by _REFINEMENT, to the same limit.
 _FINEST_SHARE, _REFINEMENT = 2e-5, 0.03
-# If one of this many first steps has a larger error, the run becomes a coarse one.
+# If one of the first _EARLY steps has a relative error above _ROUGH, the run becomes a coarse one.
 _EARLY, _ROUGH = 3, 0.2
-# Steps shorter than this, as a share of the scale, are no progress, and ask for no shorter
-# differences.
+# Steps shorter than this, as a share of the scale, do not count as progress, and do not lead to
+# shorter differences.
 _FINEST = 1e-9
 # Distances from a bound, as a share of the scale, that are rounding errors.
 _ROUNDED = 1e-15
-# Differences of a coarse run, as shares of the scale: the next once a stage makes no progress.
+# Differences in the stages of a coarse run, as shares of the scale. A stage that makes no progress
+# is followed by the next.
 _COARSE = (0.1, 0.0)
 # Steps shorter than this share of the differences end such a stage; steps to the feasible side are
 # shorter than this share of the scale.
@@ -51,7 +53,7 @@ _MAX_TRIALS = 10
 _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs that violate constraints by no more than this have ended at an optimum.
 _MET = 1e-6
-# Starting points drawn for each run: it starts from that which is furthest from earlier ones.
+# Starting points drawn for each run, which starts from the one furthest from earlier starts.
 _DRAWN, _MAX_STARTS = 10, 50
 # Where the box is far wider than the scale, the boxes of starting points grow over this many runs.
 _MAX_NEAR = 10
@@ -59,11 +61,11 @@ _MAX_NEAR = 10
 _PREDICTED, _AT = 0.2, 1e-6
 # A run ends after this many iterations in a row whose gain or steps are within rounding errors.
 _MAX_STALLED = 3
-# A run ends after this many iterations in a row that leave it further behind the best value of
-# earlier runs than this many times what they promise to gain; the latter with wide differences.
+# A run ends after _MAX_BEHIND iterations in a row in which it is behind the best value of earlier
+# runs by more than _HOPELESS times the promised gain (_HOPELESS_COARSE with wide differences).
 _MAX_BEHIND, _HOPELESS, _HOPELESS_COARSE = 3, 20.0, 1e4
-# Corrections of a full step for the curvature of the constraints, if that has at least this share
-# in its failure.
+# A full step that fails is corrected for the curvature of the constraints this many times, if the
+# curvature has at least this share in the failure.
 _MAX_CORRECTIONS, _CURVED = 3, 0.1
 
 
@@ -122,19 +124,19 @@ class SQP(RestartingSearch):
     """Sequential quadratic programming for constraints, with finite differences and restarts.
 
     Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
-    under linear models of the constraints, whose violations have a price, so that it always has a
+    under linear models of the constraints, whose violations are penalized, so that it always has a
     solution. A line search along the solution reduces the l1 merit function f + Σ ρ_i v_i with the
     violations v_i; where the full step fails, second-order corrections are tried first. The points
     of a gradient are one batch, at which the constraints are evaluated as well. The function needs
     a value at infeasible points, too; where it has none, only violations are reduced.
 
-    A run has converged if the model promises no gain beyond rounding errors, with central
-    differences, too. Differences are at least 2 % of the last step, shorter once a step has shown
-    that all is smooth, and up to 30 % where linear models of the constraints predict badly. In
+    A run has converged if the model promises no gain beyond rounding errors, even with central
+    differences. Differences are at least 2 % of the last step, shorter once a step has shown that
+    the problem is smooth, and up to 30 % where linear models of the constraints predict badly. In
     every second run, and where the first steps show such roughness, they start with a tenth of the
-    scale: that sees through small local optima. A run that ends slightly outside the inequalities
+    scale, which smooths out small local optima. A run that ends slightly outside the inequalities
     makes a last step to their feasible side. Where the box is infinite or far wider than `x0` is
-    large, later runs start near `x0` at first, and then further and further away.
+    large, later runs start near `x0` at first, and then farther and farther away.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class SQP(RestartingSearch):
 
     @property
     def wants_gradients(self) -> bool:
-        """True except at the points of differences."""
+        """True except at the points of finite differences."""
         return self._phase != "gradient"
 
     @property
@@ -205,7 +207,8 @@ class SQP(RestartingSearch):
     def confirmed(self) -> bool:
         """True if runs from independent starts have ended at the best value.
 
-        If all seems to be convex, two runs will do; otherwise a better optimum must be unlikely.
+        If the problem seems to be convex, two runs are enough; otherwise a better optimum must be
+        unlikely.
         """
         return self._optima.repeated if self._tangents.convex else self._optima.known
 
@@ -448,7 +451,7 @@ class SQP(RestartingSearch):
             self._updates += 1
 
     def _shorten_differences(self, s: FloatArray) -> None:
-        """Allow for short differences if the last step has shown that all is smooth.
+        """Allow short differences if the last step has shown that the problem is smooth.
 
         The slopes at both ends then explain the change of the value (trapezoidal rule), and linear
         models of the constraints are accurate.
@@ -553,7 +556,7 @@ class SQP(RestartingSearch):
         """Adapt the weights of the merit function to the multipliers."""
         size = 1.5 * np.abs(self._multipliers)
         self._penalties = np.maximum(size, 0.5 * (self._penalties + size))
-        # Enough for the merit to fall where violations do.
+        # Large enough for the merit to fall where violations do.
         saved = self._violated(self._c) - self._violated(self._c + self._jacobian @ d)
         if saved.sum() > 0 and np.isfinite(self._f):
             rise = float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
@@ -658,7 +661,7 @@ class SQP(RestartingSearch):
         active = size > 1e-6 * size.max(initial=0.0)
         reach = np.linalg.norm(self._jacobian[active], axis=1) * np.linalg.norm(d)
         error = float((self._errors[active] / np.where(reach > 0, reach, np.inf)).max(initial=0.0))
-        # Where all is smooth, errors fall: two in a row must be large.
+        # On smooth problems errors fall: two in a row must be large.
         excess = min(error, self._error) - _NEGLIGIBLE
         self._share = min(max(_WIDENING * excess, self._least_share), _LARGEST_SHARE)
         self._error = error

@@ -1,7 +1,7 @@
 """Search by a model: evaluate where a Gaussian process expects the largest improvement.
 
-For expensive functions of real, integer and categorical coordinates. Values that are worse than the
-median are drawn in first, so that outliers and infeasible points do no harm. The expected
+For expensive functions of real, integer and categorical coordinates. Values worse than the median
+are compressed first, so that outliers and infeasible points do no harm. The expected
 improvement is maximized by local search: change one category, one integer or a few real numbers.
 
 The model does not propose all points. A pool of moves, which start from the best points so far,
@@ -36,9 +36,9 @@ _MOST, _MOST_FITTED = 400, 200
 # A fit is renewed when the number of points has grown by this factor.
 _GROWTH = 1.1
 # The share of points that the model proposes at first, and later; the evaluations per dimension
-# from which it is later, without and with real coordinates.
+# after which the later share applies, without and with real coordinates.
 _SHARE, _LATE_SHARE, _LATE, _LATE_REAL = 0.85, 0.1, 10, 40
-# The best points that moves start from, and the moves until one leads to a point that is new.
+# The number of best points that moves start from, and the most attempts to find a new point.
 _BEST, _ATTEMPTS = 10, 12
 # A method learns after this many points by moves.
 _SEGMENT = 10
@@ -47,19 +47,20 @@ _SEGMENT = 10
 _RANDOM, _AROUND, _STARTS, _ROUNDS, _NEIGHBORS = 200, 100, 6, 12, 24
 
 
-#: What proposes points: the design before the first model, the model, and the pool of moves.
+#: The proposers of points: the design before the first model, the model, and the pool of moves.
 PROPOSERS = ("start", "model", *MOVES)
 
 
 class Proposer:
     """Proposes points where a model expects the largest improvement, or by a move.
 
-    The hyper-parameters of the model are fitted anew when the points have become a tenth more.
+    The hyper-parameters of the model are fitted again when the number of points has grown by a
+    tenth.
 
     Parameters
     ----------
     selector : Selector, optional
-        What chooses among the moves; without one, all have the same probability.
+        Chooses among the moves; without one, all have the same probability.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Proposer:
         points : ndarray, shape (n, d)
             Points that were evaluated, rounded.
         scores : ndarray, shape (n,)
-            Their values as the model has them, see :func:`model_values`.
+            Their values as the model sees them, see :func:`model_values`.
         rng : numpy.random.Generator
             Draws the candidates.
         """
@@ -175,10 +176,10 @@ def _maximized(
 
 
 def model_values(values: FloatArray, violations: FloatArray | None = None) -> FloatArray:
-    """Return the values as the model has them, standardized, with outliers drawn in.
+    """Return the values as the model sees them: standardized, with large values compressed.
 
-    Better values than the median are kept, worse ones grow like a logarithm. Points that are not
-    feasible follow the worst feasible one, and failures are as bad as the worst.
+    Values better than the median are kept, worse ones grow like a logarithm. Infeasible points rank
+    after the worst feasible one, and failures are as bad as the worst.
     """
     excess = np.where(np.isnan(values), np.inf, 0.0) if violations is None else violations
     merits = feasibility.merits(values, excess)
@@ -225,17 +226,17 @@ class SurrogateSearch(Optimizer):
     settings, initial, batch
         See :class:`SurrogateSettings`.
     method : Method, optional
-        What chooses among the moves; without one, all have the same probability. It learns after
-        every ten points that moves have made. The parent's value is the worst of the ten best.
+        Chooses among the moves; without one, all have the same probability. It learns after every
+        ten points that moves have made. The parent's value is the worst of the ten best.
 
     Notes
     -----
-    A proposal by the model takes milliseconds, some tens of them after hundreds of evaluations. The
-    model has at most 400 points: the better half of these are the best so far.
+    A proposal by the model takes milliseconds, or tens of milliseconds after hundreds of
+    evaluations. The model has at most 400 points: half of them are the best so far.
 
     The model proposes 85 % of the points up to 10·D evaluations (40·D if there are real numbers),
-    and 10 % later. The others are made by moves of a pool. The history has what proposed how many
-    points.
+    and 10 % later. The others are made by a pool of moves. The history counts the points of each
+    proposer.
 
     Examples
     --------
@@ -266,13 +267,13 @@ class SurrogateSearch(Optimizer):
         self._values = np.empty(0)
         self._excess: FloatArray | None = None
         self._proposer = Proposer(self._new_selector())
-        self._made_by: list[int] = []  # what proposed the points of the batch
+        self._made_by: list[int] = []  # proposers of the points of the batch
         self._moved: list[list[float]] = []  # moves, parents' values and values, not yet learned
         if self.history is not None:
             self.history = History(PROPOSERS)
 
     def _new_selector(self) -> Selector | None:
-        """Return what chooses among the moves, if it is not chance."""
+        """Return the selector of moves; None if they are chosen with equal probability."""
         if self.method is None:
             return None
         return self.method.selector(len(MOVES), seed=self.rng, budget=self.budget)
@@ -312,12 +313,12 @@ class SurrogateSearch(Optimizer):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of what proposes points."""
+        """Names of the proposers."""
         return PROPOSERS
 
     @property
     def probabilities(self) -> FloatArray:
-        """Share of each in the points that are proposed next."""
+        """Share of each proposer in the next points."""
         if len(self._points) < self._initial():
             first: FloatArray = np.eye(len(PROPOSERS))[0]
             return first
@@ -341,7 +342,7 @@ class SurrogateSearch(Optimizer):
             self._credit_moves(self._proposer.selector, len(points))
 
     def _credit_moves(self, selector: Selector, n: int) -> None:
-        """Let the method know what the moves among the last n points have achieved."""
+        """Tell the selector what the moves among the last n points have achieved."""
         failed = np.where(np.isnan(self._values), np.inf, 0.0)
         merits = feasibility.merits(self._values, failed if self._excess is None else self._excess)
         earlier = np.sort(merits[:-n])[:_BEST]  # NaN last
@@ -364,5 +365,5 @@ class SurrogateSearch(Optimizer):
         super().restore(state)
         if self._proposer.selector is not None:
             self._proposer.selector.restore(state["selector"])
-        # Last, for the selector has the same generator.
+        # Last, because the selector shares the generator.
         self.rng.bit_generator.state = state["rng"]

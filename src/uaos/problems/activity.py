@@ -7,7 +7,7 @@ import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
 
-#: A coordinate and the intervals that it must be in, one of them.
+#: A coordinate, and the intervals in one of which it must be.
 Test = tuple[int, tuple[tuple[float, float], ...]]
 
 
@@ -20,7 +20,7 @@ class Activity:
     alternatives : sequence, one entry per coordinate
         The alternatives under one of which the coordinate is active; none if it always is. An
         alternative is a sequence of tests that all must hold: an earlier coordinate, which must be
-        active too, and the intervals (low, high) that it must be in one of.
+        active too, and the intervals (low, high) in one of which it must be.
 
     Examples
     --------
@@ -39,19 +39,19 @@ class Activity:
     ) -> None:
         coordinates = range(len(alternatives))
         checked = tuple(
-            tuple(tuple(_checked(test, coordinates) for test in tests) for tests in either)
-            for either in alternatives
+            tuple(tuple(_checked(test, coordinates) for test in tests) for tests in choices)
+            for choices in alternatives
         )
         object.__setattr__(self, "alternatives", checked)
 
     def of(self, points: FloatArray) -> BoolArray:
         """Return which coordinates of points, (n, d), are active."""
         active = np.ones(points.shape, bool)
-        for j, either in enumerate(self.alternatives):
-            if either:
+        for j, choices in enumerate(self.alternatives):
+            if choices:
                 holds = [
                     [active[:, k] & _inside(points[:, k], parts) for k, parts in tests]
-                    for tests in either
+                    for tests in choices
                 ]
                 active[:, j] = np.any([np.all(tests, axis=0) for tests in holds], axis=0)
         return active
@@ -59,8 +59,8 @@ class Activity:
     def lists(self) -> list[object]:
         """Return the alternatives as lists, for a saved run."""
         return [
-            [[[k, [list(part) for part in parts]] for k, parts in tests] for tests in either]
-            for either in self.alternatives
+            [[[k, [list(part) for part in parts]] for k, parts in tests] for tests in choices]
+            for choices in self.alternatives
         ]
 
 

@@ -65,7 +65,7 @@ class Instance:
 
     @cached_property
     def smallest(self) -> float:
-        """Smallest value, which of Schwefel's function is not exactly `f_opt`."""
+        """Smallest value; that of Schwefel's function is not exactly `f_opt`."""
         if self.number != 20:
             return self.f_opt
         return float(FUNCTIONS[20](self)(0.5 * SCHWEFEL * self.signs[None])[0])
@@ -214,7 +214,7 @@ def penalty(x: FloatArray) -> FloatArray:
     return distance
 
 
-# What a chain of transformations ends in
+# Simple functions, in which a chain of transformations ends
 
 
 @njit
@@ -624,7 +624,7 @@ def _lunacek(i: Instance) -> Values:
     return values
 
 
-#: What makes the functions, by number.
+#: Factories of the functions, by number.
 FUNCTIONS: dict[int, Callable[[Instance], Values]] = {
     1: _sphere,
     2: _separable_ellipsoid,

@@ -29,7 +29,7 @@ Values = Mapping[str, Value]
 
 #: Attempts to draw a value or candidate that is neither forbidden nor repeated.
 REDRAWS = 100
-# Attempts to draw the candidate as a whole.
+# Attempts to draw a whole candidate.
 _RESTARTS = 5
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -191,7 +191,7 @@ class Space:
     Raises
     ------
     InvalidParameter
-        If a variable or a condition is not what it should be, or conditions form a cycle.
+        If a variable or a condition is invalid, or conditions form a cycle.
 
     Examples
     --------
@@ -372,8 +372,8 @@ class Space:
         """Draw a candidate; draw a value again if it makes the candidate forbidden.
 
         Values drawn earlier are kept: starting over would make choices rare that forbid many
-        combinations. If a hundred values of a variable do, the candidate is drawn anew, a few
-        times; the last one may still be forbidden.
+        combinations. After a hundred forbidden values of one variable, the candidate is drawn
+        again, a few times; the last one may still be forbidden.
         """
         for _ in range(_RESTARTS):
             candidate: dict[str, Value] = {}
@@ -508,7 +508,7 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
 
 
 def _expected(domain: Real | Integer | Categorical) -> str:
-    """Return the values of a variable as an error message has them."""
+    """Return the values of a variable as shown in an error message."""
     return f"an integer, {domain.range}" if isinstance(domain, Integer) else domain.range
 
 

@@ -67,7 +67,7 @@ class Caller(ABC):
     """
 
     failed_row: int | None = None
-    #: How many calls can be under way.
+    #: The number of calls that can run at a time.
     workers: int = 1
 
     @abstractmethod
@@ -274,7 +274,7 @@ def _call_each(function: Function, points: FloatArray) -> list[object]:
 def _finished(
     parts: Sequence[range], futures: Sequence["Future[list[object]]"]
 ) -> dict[int, object]:
-    """Return the rows of the chunks that are finished, each with what was returned."""
+    """Return the values of the function in finished chunks, by row."""
     returned: dict[int, object] = {}
     for part, future in zip(parts, futures, strict=False):
         if future.done() and not future.cancelled() and future.exception() is None:
@@ -298,9 +298,9 @@ def caller(function: Function, workers: Workers) -> Caller:
 
 
 def executor_workers(executor: SupportsSubmit) -> int:
-    """Return the number of workers of an executor; that of processors if it does not say.
+    """Return the number of workers of an executor; that of processors if it is unknown.
 
-    Python's executors have the number, but no public name for it. That of Dask has a client, which
+    Python's executors have no public name for the number. The executor of Dask has a client, which
     counts the threads of the cluster.
     """
     client = getattr(executor, "_client", None)
@@ -345,7 +345,7 @@ class WithArguments:
     function : callable
         A function of a point and further arguments.
     args : tuple
-        These arguments.
+        The further arguments.
     """
 
     def __init__(self, function: Callable[..., object], args: tuple[object, ...]) -> None:
@@ -357,9 +357,9 @@ class WithArguments:
 
 
 class CompiledObjective:
-    """A compiled objective of one point as a function of many, (n, D), shared by `threads`.
+    """A compiled objective of one point as a function of many, (n, D), run on `threads` threads.
 
-    Raises NumbaError if numba cannot call the objective so.
+    Raises NumbaError if numba cannot call the objective from a compiled loop.
     """
 
     def __init__(
@@ -386,7 +386,7 @@ class CompiledObjective:
 def over_batch(
     fun: Callable[..., object], dimension: int, threads: int
 ) -> CompiledObjective | None:
-    """Return the objective for batches, None if it is not compiled or numba cannot call it so."""
+    """Return the objective for batches; None if it, or a loop over it, cannot be compiled."""
     fun, args = (fun.function, fun.args) if isinstance(fun, WithArguments) else (fun, ())
     if "numba" not in sys.modules:  # then it has compiled nothing, and its import takes long
         return None

@@ -34,7 +34,7 @@ INTERVAL = 2.0
 # Saving takes at most this share of the time.
 _LARGEST_SHARE = 0.05
 
-#: What a run is of, as strings that can be compared and shown.
+#: Properties that identify a run, as strings that can be compared and shown.
 Identity = dict[str, str]
 
 
@@ -45,7 +45,7 @@ class CheckpointConflict(UaosError, ValueError):
 class Checkpoint(Observer):
     """Saves a run every few seconds and when it ends, however it ends.
 
-    A context manager: leaving it saves the run, also after an exception.
+    A context manager: leaving it saves the run, even after an exception.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _reason(name: str, there: str, here: str) -> str:
         return "the constraints have changed"
     if name == "method":
         return "the method or its settings have changed"
-    return f"{name} is {there:.60} there and {here:.60} here"
+    return f"{name} is {there:.60} in the file and {here:.60} in this call"
 
 
 def _in_a_folder(path: object) -> Path:
@@ -203,7 +203,7 @@ def _code(function: object) -> str:
 
 
 def _content(code: CodeType) -> bytes:
-    """Return instructions, names and constants of code, those of functions inside it as well."""
+    """Return instructions, names and constants of code, including those of inner functions."""
     constants = [
         _content(c) if isinstance(c, CodeType) else repr(c).encode() for c in code.co_consts
     ]

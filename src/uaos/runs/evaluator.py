@@ -72,7 +72,7 @@ class PointTask:
 
 
 class Evaluator:
-    """Turns batches of points into values and violations, and alone calls the user's functions.
+    """Turns batches of points into values and violations; the only caller of users' functions.
 
     Points are those of the free coordinates. The user's functions get copies with all coordinates.
     A context manager, as it may own worker processes.
@@ -82,7 +82,7 @@ class Evaluator:
     problem : Problem
         What to evaluate.
     workers : int, Executor, Client or map-like callable
-        What evaluates a batch in parallel.
+        The workers that evaluate a batch in parallel.
     on_error : {"raise", "fail"}
         Whether an exception of a function ends the run, or counts as a failed evaluation.
     strict : bool
@@ -294,10 +294,10 @@ class Evaluator:
             self._ready = []
         else:
             ended = self._point_caller.collect()
-        return [self.outcome(number, self._out.pop(number), got) for number, got in ended]
+        return [self.outcome(number, self._out.pop(number), returned) for number, returned in ended]
 
     def task(self, point: FloatArray, epsilon: float) -> PointTask:
-        """Return what there is to do at one point."""
+        """Return the evaluation that one point needs."""
         full = self.space.full(point[None])
         recalled = self.memory.recall(full) if self._recalls else None
         value = None
@@ -349,7 +349,7 @@ class Evaluator:
 
     @property
     def _point_caller(self) -> Caller:
-        """What calls functions at single points."""
+        """Caller of all functions at single points."""
         if not self.constrained:
             return self._objective
         if self._single is None:
@@ -428,7 +428,7 @@ class Evaluator:
         return self.problem.values(returned, len(full), strict=self._strict)
 
     def _take_residuals(self, residuals: FloatArray | None) -> None:
-        """Take the residuals of a batch; refuse another number of them than before."""
+        """Take the residuals of a batch; raise an error if their number has changed."""
         if residuals is not None and not np.isnan(residuals).all():
             number = residuals.shape[1]
             if self._residual_count not in (None, number):
@@ -440,7 +440,7 @@ class Evaluator:
         self._residuals = residuals
 
     def _number(self, value: object) -> float:
-        """Return one value of an interrupted batch; NaN if it is no number."""
+        """Return one value of an interrupted batch; NaN if it is not a number."""
         try:
             return float(self.problem.values([value], 1, strict=False)[0])
         except InvalidFeedback:

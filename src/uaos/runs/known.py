@@ -22,7 +22,7 @@ _EXPECTED = "expected (X, f), or (X, f, violations) under constraints, with one 
 
 @dataclass(frozen=True)
 class Known:
-    """Points whose values are known: from earlier runs, or as they were to be evaluated first.
+    """Points whose values are known, from earlier runs or from starting points just evaluated.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Known:
         Raises
         ------
         InvalidParameter
-            If it is something else.
+            If `known` has another form.
         """
         if known is None:
             return None
@@ -77,7 +77,7 @@ class Known:
 
     @staticmethod
     def _inside(points: object, n: int, problem: Problem) -> BoolArray:
-        """Return which of n points are inside the box, with the coordinates that it holds."""
+        """Return which of n points are inside the box, fixed coordinates included."""
         if problem.space.names is not None:
             return np.ones(n, bool)
         full, bounds = np.atleast_2d(real_numbers(points)), problem.bounds

@@ -8,8 +8,8 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.statefile import SavedState, State
 
-#: A value is recalled at most this many times, once for each member of a portfolio; as this does
-#: not count against the budget, a search that keeps asking for one point would not end.
+#: A value is recalled at most this many times, once for each member of a portfolio. Recalls do not
+#: count against the budget: without a limit, a search that keeps asking for one point never ends.
 MOST_RECALLS = 5
 
 
@@ -27,7 +27,7 @@ class PointMemory:
     Attributes
     ----------
     recalled : int
-        Evaluations that were not necessary, as the value was known.
+        Evaluations saved because the value was known.
     confirmed : bool
         Whether a point that is remembered had the same value when it was evaluated again.
 
@@ -109,7 +109,7 @@ class PointMemory:
         self._violations.append(excess[new])
 
     def _learn_evaluated(self, evaluations: Iterable[tuple[FloatArray, float]]) -> None:
-        """Remember the values of points; nothing any more if one of them has changed."""
+        """Remember the values of points; forget all, for good, if one of them has changed."""
         for x, value in evaluations:
             before = self._evaluated.get(_key(x), np.nan)
             if abs(before - value) > 0:  # not if one of them is NaN

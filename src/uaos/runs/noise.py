@@ -18,12 +18,13 @@ from uaos.result import Ending, Result, Status
 from uaos.runs.outliers import LEAST_COST, ROUNDING, Confirmation, Evaluate, agree, agreed_value
 from uaos.statefile import SavedState, State
 
-#: The largest share of the evaluations for detection; a run too short for one is not checked.
+#: The largest share of the evaluations for detection; runs too short for one check are not checked.
 DETECTION = 0.01
-#: A best point is checked, too, when it has stood for this share of the evaluations, and for this
-#: many per dimension: lucky points stand for long.
+#: A best point is checked, too, when it has been the best for this share of the evaluations, and
+#: for this many per dimension: lucky points stay the best for long.
 STANDING, LEAST_STANDING = 0.25, 3
-#: The most of the latest values that may equal one that values of a point agree on.
+#: Noise is taken for outliers only if at most this many of the latest values equal the value on
+#: which the evaluations of a point agree.
 COMMON = 2
 #: Repeats that measure noise once a value differs, and the fewest of each candidate later on.
 FIRST_REPEATS, LATER_REPEATS = 5, 2
@@ -162,7 +163,7 @@ class ExactValues:
     detected : bool
         Whether noise was noticed, or is expected and was measured.
     confirmation : Confirmation or None
-        What confirms values, if the function has outliers.
+        Confirms values, if the function has outliers.
     """
 
     def __init__(self, *, expected: bool = False) -> None:
@@ -184,14 +185,14 @@ class ExactValues:
         return
 
     def confirmed(self, points: FloatArray, values: FloatArray, *, plain: bool) -> FloatArray:
-        """Return the values that count for a batch, given those found.
+        """Return the values that count for a batch, given those measured.
 
         `plain` says that there are no constraints, gradients or residuals.
         """
         return values
 
     def concluded(self, result: Result, ending: Ending) -> tuple[Result, Ending]:
-        """Return result and ending of the run as they are with what is known of noise."""
+        """Return the result and the ending of the run, adjusted for noise."""
         return result, ending
 
     def estimated(self, result: Result) -> Result:
@@ -296,7 +297,7 @@ class NoiseMeter(ExactValues):
     # Detection
 
     def _stands(self) -> bool:
-        """Return whether the best point has stood for long, and was not evaluated again."""
+        """Return whether the best point has been the best for long, and was not checked."""
         value, since = self._standing
         n = self.optimizer.evaluations
         if value != self.optimizer.best_fitness:
@@ -386,7 +387,7 @@ class NoiseMeter(ExactValues):
         return values
 
     def _stop_confirming(self) -> None:
-        """Take the noise for what it is after all."""
+        """Stop confirming values, and treat the function as noisy."""
         self.confirmation, self._plain, self.expected = None, False, True
         self.optimizer.spending.plan(cost=1.0)
         if self.optimizer.best_x is not None:

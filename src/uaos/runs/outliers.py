@@ -1,4 +1,4 @@
-"""Outliers: single values of a function are off, and the others can be trusted."""
+"""Outliers: single wrong values of a function whose other values can be trusted."""
 
 import math
 from collections.abc import Callable
@@ -12,9 +12,10 @@ from uaos.statefile import SavedState, State
 ROUNDING = 1e-12
 #: The most values of one point; if no two of them agree, their median counts.
 MOST_VALUES = 12
-#: Evaluations per point at least, those expected at first, and how many points this weighs as.
+#: Evaluations per point: the smallest number, the number expected at first, and the number of
+#: points that this expectation weighs as much as.
 LEAST_COST, FIRST_COST, FIRST_WEIGHT = 2.0, 2.2, 10
-#: Pairs of first values that may disagree beyond half of them before values are no longer trusted.
+#: Confirmation fails if fewer pairs of first values agree than half of them less this number.
 TOLERATED = 5
 
 
@@ -53,17 +54,17 @@ class Confirmation:
 
     Where noise hits single values and leaves the others exact, such as a measurement that fails now
     and then, the search without noise goes on with confirmed values. The evaluations per point are
-    estimated from those so far:
+    estimated from the evaluations so far:
 
         c = (10 · 2.2 + n) / (10 + p)
 
-    with n evaluations of p points. If the first two values of a point disagree more often than
-    not, beyond five times, noise is not of this kind.
+    with n evaluations of p points. If the first two values agree for fewer points than half of them
+    less five, noise is not of this kind.
 
     Attributes
     ----------
     points, evaluations : int
-        Points confirmed, and the evaluations for it.
+        Points confirmed, and the evaluations that this took.
     compared, agreeing : int
         Points with two values or more, and those whose first two values agreed.
     """
@@ -78,7 +79,7 @@ class Confirmation:
 
     @property
     def fails(self) -> bool:
-        """True if values differ too often for this."""
+        """True if values differ too often to be confirmed."""
         return self.agreeing < self.compared / 2 - TOLERATED
 
     def __call__(

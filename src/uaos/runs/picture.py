@@ -46,7 +46,7 @@ def draw(history: "History", path: str | os.PathLike[str] | None, f_opt: float |
         rows[0].set_ylabel(f"share of {'offspring' if along == 'generation' else 'evaluations'}")
     if history.operators and len(history):
         stack(rows[0], *shares(history, along), history.operators)
-        # Below the axes, for names of operators with settings are long.
+        # Below the axes, because names of operators with settings are long.
         names = history.operators
         columns = 2 if max(map(len, names)) > 30 else len(names) if len(names) < 5 else 3
         figure.legend(
@@ -173,7 +173,7 @@ def estimates(axes: Any, history: "History", f_opt: float | None, along: str) ->
 
 
 def _limit(axes: Any, values: FloatArray) -> None:
-    """Leave out of the picture what is far above most of the values, such as the first ones.
+    """Limit the axis so that values far above most others, such as the first ones, are cut off.
 
     Far above is more than three interquartile ranges above the upper quartile.
     """

@@ -26,11 +26,11 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
     width, unit, rounds = np.ones(len(low)), 1.0, 1
     if evaluator.constrained:
-        # SLSQP wants everything of the order of 1, and often ends close to where it should.
+        # SLSQP expects numbers of the order of 1, and often stops short of the optimum.
         width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
         settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
-        some = np.random.default_rng(0).random((20, len(low)))
-        ranges = np.ptp([evaluator.margins(low + u * (high - low)) for u in some], axis=0)
+        samples = np.random.default_rng(0).random((20, len(low)))
+        ranges = np.ptp([evaluator.margins(low + u * (high - low)) for u in samples], axis=0)
         ranges = np.where(np.isfinite(ranges) & (ranges > 0), ranges, 1.0)
         margins = evaluator.margins
         settings["constraints"] = {
@@ -46,10 +46,10 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
     def fun(u: FloatArray) -> float:
         return best.value_at(point_of(u)) / unit
 
-    walls = list(zip(low / width, high / width, strict=True))
+    scaled_bounds = list(zip(low / width, high / width, strict=True))
     end = start = result.x / width
     for _ in range(rounds):
-        end = scipy.minimize(fun, end, bounds=walls, **settings).x
+        end = scipy.minimize(fun, end, bounds=scaled_bounds, **settings).x
     # A point that is just outside is drawn a little toward the start, which is inside.
     for back in (0.0, 1e-9, 1e-7, 1e-5):
         point = point_of(end + back * (start - end))
@@ -78,7 +78,7 @@ class _BestSeen:
 def polished_by(
     polish: Callable[..., object], result: Result, evaluator: Evaluator, optimizer: Optimizer
 ) -> Result:
-    """Return the same by the user's function, which is called as SciPy calls it."""
+    """Return the result polished by the user's function, which is called as SciPy calls it."""
     assert result.x is not None
     scipy = optional("scipy.optimize", "a polishing function")
     space, best = evaluator.space, _BestSeen(result, evaluator)

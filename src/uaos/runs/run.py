@@ -27,7 +27,7 @@ DEFAULT_RULES: tuple[StoppingRule, ...] = (Target(), Budget())
 #: Values of points, and under constraints their violations and details.
 Evaluated = tuple[FloatArray, FloatArray | None, Details | None]
 
-#: What improves the result of a run at its end.
+#: Function that improves the result of a run at its end.
 Polish = Callable[[Result, Evaluator, Optimizer], Result]
 
 
@@ -133,7 +133,7 @@ class Run:
         return self.ending is not None
 
     def _evaluate(self, points: FloatArray) -> Evaluated:
-        """Return values, violations and details; values are confirmed if some of them are off."""
+        """Return values, violations and details; confirm values if the function has outliers."""
         values, violations, details = self._once(points)
         plain = violations is None and details is None
         return self.noise.confirmed(points, values, plain=plain), violations, details
@@ -240,7 +240,7 @@ class Run:
 
 
 def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:
-    """Return what an optimizer is told of the problem: its box, integers, and constraints.
+    """Return the arguments that tell an optimizer about the problem: box, integers, constraints.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible:
     ending : Ending
         Why the run ended.
     evaluator : Evaluator
-        Knows the held coordinates and the constraints.
+        Knows the fixed coordinates and the constraints.
     feasible : bool
         Whether the point is feasible.
     """

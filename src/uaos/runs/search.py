@@ -131,7 +131,7 @@ class SearchSetup:
         start = known.best(1) if points is None else points
         first = self.build(start if np.size(start) else None)  # which also checks x0
         capacity = first.capacity
-        # Half of a population is left to chance.
+        # Half of a population stays random.
         best = known.best(1 if capacity is None else max(1, capacity // 2))
         starts = best
         if points is not None and first.x0 is not None:

@@ -22,7 +22,7 @@ from uaos.text import count
 INTERRUPTED = Ending(Status.INTERRUPTED, "interrupted; this is the best so far")
 
 #: The ending of a run that has nothing to search.
-HELD = Ending(Status.SUCCESS, "converged: every coordinate is held by its bounds")
+HELD = Ending(Status.SUCCESS, "converged: every coordinate is fixed by its bounds")
 
 
 class StoppingRule(ABC):
@@ -72,7 +72,7 @@ class Budget(StoppingRule):
 
 
 class Done(StoppingRule):
-    """End the run of an optimizer that says for itself that it is done."""
+    """End the run once the optimizer reports that it is done."""
 
     at_start = True
 
@@ -147,7 +147,7 @@ class Iterations(StoppingRule):
     Parameters
     ----------
     limit : int
-        The number.
+        The largest number of iterations.
     """
 
     def __init__(self, limit: int) -> None:
@@ -162,12 +162,12 @@ class Iterations(StoppingRule):
 
 
 class Time(StoppingRule):
-    """End the run after a number of seconds, counted from when the rule was made.
+    """End the run after a number of seconds, counted from the creation of the rule.
 
     Parameters
     ----------
     seconds : float
-        The number.
+        The time limit.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -255,7 +255,7 @@ def _copied(x: Point | None) -> Point:
 
 
 class _FullView:
-    """The view of a run over the free coordinates, with the held ones or the names filled in."""
+    """The view of a run over the free coordinates, with the fixed ones or the names filled in."""
 
     def __init__(self, view: RunView, space: FreeSpace) -> None:
         self._view, self._space = view, space

@@ -141,7 +141,7 @@ class ProcessPool:
         self._false_starts += 1
         if self._false_starts > _MOST_FALSE_STARTS * (len(self._workers) + 1):
             raise UaosError(
-                "the worker processes die at once. If the call stands in a script, put it under "
+                "the worker processes die as soon as they start. In a script, put the call under "
                 '`if __name__ == "__main__":`; otherwise find out why with workers=1'
             )
         self._start()

@@ -34,7 +34,7 @@ class Seat:
         Whether the member retires after its introductory run.
     finish_share, finish_cap : float
         The largest number of evaluations at the end of the run with which the member may finish it,
-        likewise.
+        in the same units.
     restarts : bool
         Whether the introductory run includes restarts.
     steady_cap : float
@@ -94,7 +94,7 @@ _CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
 _DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
 _DE = Seat("mix", {"NP": "5D"})
 
-#: The first gradient takes 2·D evaluations, so that below 4·D there is no local search. Above, it
+#: The first gradient takes 2·D evaluations, so there is no local search below 4·D. Above, it
 #: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate
 #: search continues only if a handful of evaluations show that the function is separable; from 40·D
 #: on it has a chance to solve such functions. In a long run, from 20,000·D evaluations on, both
@@ -196,7 +196,7 @@ class Traits(NamedTuple):
     """Traits of a problem that decide which table of members applies."""
 
     noisy: bool = False  # noise hides the differences between points
-    late: bool = False  # it did not from the beginning
+    late: bool = False  # only after the beginning of the run
     constrained: bool = False
     residuals: bool = False  # the residuals of a sum of squares are known
     integers: bool = False

@@ -27,12 +27,13 @@ from uaos.text import count
 _SIGNIFICANT = 1e-10
 # Differences below this share of the best value are rounding errors.
 _ROUNDING = 1e-14
-# A run that no second member confirms has converged after this many times the evaluations up to its
-# last significant improvement, and this many per dimension.
+# Without confirmation by a second member, a run has converged after _STALL times the evaluations up
+# to its last significant improvement, plus _LEAST_STALL per dimension.
 _STALL, _LEAST_STALL = 3, 500
-# The number of latest points kept, per dimension; and the evaluations per dimension up to which a
-# search has only just begun.
-_LATEST, _BEGINNING = 2, 4
+# The number of latest points kept, per dimension.
+_LATEST = 2
+# A search has only just begun up to this many evaluations per dimension.
+_BEGINNING = 4
 
 
 @njit
@@ -221,7 +222,7 @@ class Portfolio(Optimizer):
         self._begin()
 
     def _begin(self) -> None:
-        """Set what the portfolio knows of values to what it is before the first batch."""
+        """Reset what the portfolio knows about values, as before the first batch."""
         self._worst = -np.inf  # the largest value seen
         self._reference = np.inf  # the best value at the last significant improvement ...
         self._last_gain = 0  # ... and the evaluations then
@@ -252,15 +253,15 @@ class Portfolio(Optimizer):
         self._chosen = self._turns.next()
         self._finisher = next((k for k, m in enumerate(self.members) if m.finish), None)
         self._finishing = self._finished = False
-        self._batches_out = [0] * len(self.members)  # of each member
-        self._first_values = [np.inf] * len(members)  # the medians of first batches
+        self._batches_out = [0] * len(self.members)  # being evaluated, by member
+        self._first_values = [np.inf] * len(members)  # median of each member's first batch
 
     def expect_noise(self, level: float, spread: float) -> None:
-        """Record how noisy the values are; once they are noisy, go on with members that suit this.
+        """Record how noisy the values are; once they are noisy, switch to members that suit noise.
 
         Members that were chosen by the table give way to those of :data:`LATE_NOISE_KINDS`, which
         go on near the best point, or of :data:`NOISY_KINDS` if noise is noticed right at the start.
-        Of other members, those remain that handle noise, if any do.
+        Of members that the user chose, those that handle noise remain, if there are any.
         """
         was_noisy = self.noise.strong
         super().expect_noise(level, spread)
@@ -278,10 +279,10 @@ class Portfolio(Optimizer):
             optimizer.expect_noise(level, spread)
 
     def start_over(self, x: FloatArray, value: float) -> None:
-        """Begin the search anew, from a point if it is past its beginning.
+        """Restart the search, from a point unless the search has only just begun.
 
-        Members plan with the points that the budget leaves now. The rows of the history so far are
-        dropped, as their values are.
+        Members plan with the points that the budget leaves now. The history so far is dropped,
+        because its values are.
         """
         if self.budget is not None:
             self._horizon = self.spending.horizon(self.budget, self.evaluations)
@@ -301,7 +302,7 @@ class Portfolio(Optimizer):
         self.restarts = 0
 
     def _seat_noisy(self) -> None:
-        """Let members for noise go on from where the search is, or start if it has just begun."""
+        """Continue with members for noise, near the best point unless the search has just begun."""
         late = self.best_x is not None and self.evaluations > _BEGINNING * self.dimension
         members = self._able(self._default_members(noisy=True, late=late))
         start = self.best_x[None] if self.best_x is not None and late else None
@@ -312,7 +313,7 @@ class Portfolio(Optimizer):
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Names of the members, with those that were there before values became noisy."""
+        """Names of all members, including those replaced when values became noisy."""
         return self._names
 
     @property
@@ -336,7 +337,7 @@ class Portfolio(Optimizer):
 
     @property
     def candidates(self) -> FloatArray:
-        """First candidate of each member, beginning with the active one, then the others."""
+        """First candidate of each member, that of the active member first, then all others."""
         each = [self.optimizers[k].candidates for k in self._searching]
         further = [points[1:] for points in each]
         return np.vstack([*(points[:1] for points in each), *further, super().candidates])
@@ -376,7 +377,7 @@ class Portfolio(Optimizer):
         return points
 
     def _begin_or_end_finish(self) -> None:
-        """Start or end the finish from the best point of the other members, if it is time to."""
+        """Begin or end the finish from the best point of the other members, when it is time."""
         if self._finisher is None or self.budget is None or self._finished:
             return
         finisher = cast(Finisher, self.optimizers[self._finisher])
@@ -449,11 +450,11 @@ class Portfolio(Optimizer):
         - independent starts of one member have confirmed the best value, or
         - two members that continue have ended a run at it, or
         - the introduction is over, and two members have found that value independently, or
-        - the introduction is over, and there was no significant improvement for long.
+        - the introduction is over, and there was no significant improvement for a long time.
 
         An improvement is significant if it exceeds 1e-10 of the range of values, and
-        atol + tol·|best|. The range is what a member has gained since its first batch, the smallest
-        of all members, so that a few huge values do not count.
+        atol + tol·|best|. The range is what a member has gained since its first batch. The smallest
+        range of all members counts, so that a few huge values have no effect.
         """
         if self.constrained and self._relaxed():
             return False
@@ -555,7 +556,7 @@ class Portfolio(Optimizer):
         """Continue from what :meth:`state` of a portfolio with the same settings returned."""
         members = tuple(Member.of(member) for member in state["seats"])
         self._horizon = state["_horizon"]
-        # Some may have left because values are noisy, or all started over from a point.
+        # Members may have been replaced because of noise, or restarted from a point.
         pairs = zip(members, state["starts"], strict=True)
         self._seat(members, [self._built(member, start) for member, start in pairs])
         super().restore(state)

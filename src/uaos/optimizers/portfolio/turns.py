@@ -129,13 +129,13 @@ class Turns:
         self.by_step = method is not None and method.scope == "step"
         self._introduction = [*capped, *([] if self.by_step else others[:1])]
         self._step = max(1, round(step * dimension))
-        self._left = [0] * len(self.continuing)  # evaluations of this step
+        self._left = [0] * len(self.continuing)  # evaluations left in this step
         # Outcomes for the selector: alternative, best value before, new values.
         self._outcomes: list[tuple[int, float, FloatArray]] = []
         self.feasible = True  # whether values are compared, and not violations
         # Under noise, the estimates that members are credited with in place of their best values.
         self.estimates: list[float] | None = None
-        self._credited: dict[int, float] = {}  # the last one that the selector has learned from
+        self._credited: dict[int, float] = {}  # the last estimates that the selector saw
         self._turn = 0  # position in the introduction; past its end, the selector chooses
         self.selector: Selector | None = None
 
@@ -188,14 +188,14 @@ class Turns:
             self._outcomes = []
 
     def best(self, k: int) -> float:
-        """Return the best value of member `k`, its least violation while nothing is feasible.
+        """Return the best value of member `k`, or its least violation while no point is feasible.
 
         Under noise it is the lowest estimate of its candidates, each evaluated several times:
 
             b_k = min over candidates c of member k of (mean f(c) + s / √n_c)
 
-        with the deviation s of noise and n_c values at c. The lowest single value shows which
-        member was lucky, not which one leads.
+        with the standard deviation s of the noise and n_c values at c. The lowest single value
+        would show which member was lucky, not which one leads.
         """
         searcher = self.searchers[k]
         if self.estimates is not None and self.feasible:
