@@ -54,9 +54,6 @@ def least_squares(
         As in :func:`uaos.minimize`; the target is one of half the sum of squares.
     args : sequence
         Further arguments of `residuals`.
-    **options
-        Those of :func:`uaos.minimize` that do not describe the problem: `workers`, `callback`,
-        `max_time`, ….
 
     Returns
     -------
@@ -64,6 +61,19 @@ def least_squares(
         As that of :func:`uaos.minimize`: `fun` is half the sum of squares (SciPy's `cost`). Also
         `residuals`, those at `x`, for which the function is called once more; None if it raises
         then, and `on_error` is "fail".
+
+    Other Parameters
+    ----------------
+    workers, schedule, on_error, noise, rng
+        As in :func:`uaos.minimize`: how residuals are evaluated.
+    tol, atol, maxiter, maxfun, max_time, callback, disp, polish
+        As there: when the run ends, what it shows, and what follows it.
+    known, history, record, checkpoint
+        As there: what the run starts from and what it keeps.
+    popsize, F, CR, NP_schedule, top_NP, boundary, restart
+        Settings of :class:`uaos.DifferentialEvolution`.
+    operators, center, best_rule, archive, archive_size
+        More of them.
 
     Raises
     ------
