@@ -123,6 +123,25 @@ def test_failed_trials_by_chance_are_ignored_and_pruned_ones_count_with_their_la
     assert study.best_value < 0.02
 
 
+def test_a_study_whose_trials_are_mostly_pruned_is_modeled() -> None:
+    """The model starts after ten trials, though halving completes fewer of 60 random ones."""
+
+    def objective(trial: "optuna.Trial") -> float:
+        value = sum((trial.suggest_float(name, -5, 5) - 1) ** 2 for name in "abc")
+        for step in range(1, 11):
+            trial.report(value + 10 / step, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    pruner = optuna.pruners.SuccessiveHalvingPruner()
+    study = optuna.create_study(sampler=OptunaSampler(seed=1), pruner=pruner)
+    study.optimize(objective, n_trials=60)
+    states = [t.state for t in study.trials]
+    assert states[:10].count(TrialState.COMPLETE) < 10
+    assert study.best_value < 0.1
+
+
 def test_feasible_trials_come_first() -> None:
     def objective(trial: "optuna.Trial") -> float:
         x = trial.suggest_float("x", 0, 1)

@@ -52,7 +52,8 @@ class OptunaSampler(BaseSampler):
     seed : int, optional
         Makes a study with one worker repeatable.
     n_startup_trials : int
-        Trials that are drawn at random before the first model.
+        Trials that are drawn at random before the first model. Complete and pruned ones count, as in
+        Optuna's TPESampler; at least two must be complete.
     constraints_func : callable, optional
         Returns for a finished trial a sequence of numbers; the trial is feasible if none is above
         0. Constraints that a trial sets itself are used, too.
@@ -144,9 +145,10 @@ class OptunaSampler(BaseSampler):
         trials = study.get_trials(deepcopy=False, states=_USED)
         space = _space_of(search_space, [t for t in trials if t.state in _FINISHED])
         coordinates = Coordinates.of(space)
+        finished = sum(t.state in _FINISHED for t in trials)
         complete = sum(t.state == TrialState.COMPLETE for t in trials)
         with self._lock:
-            if complete < max(2, self._startup):
+            if finished < self._startup or complete < 2:
                 point = coordinates.uniform(1, self._rng)[0]
             else:
                 others = [t for t in trials if t.number != trial.number and t.params]
