@@ -52,8 +52,8 @@ class OptunaSampler(BaseSampler):
     seed : int, optional
         Makes a study with one worker repeatable.
     n_startup_trials : int
-        Trials that are drawn at random before the first model. Complete and pruned ones count, as in
-        Optuna's TPESampler; at least two must be complete.
+        Trials that are drawn at random before the first model. Complete and pruned ones count, as
+        in Optuna's TPESampler; at least two must be complete.
     constraints_func : callable, optional
         Returns for a finished trial a sequence of numbers; the trial is feasible if none is above
         0. Constraints that a trial sets itself are used, too.
