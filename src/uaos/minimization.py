@@ -176,7 +176,8 @@ def minimize(
     Notes
     -----
     The same seed gives the same result with any number of workers, so that everything but the
-    budget ends a run after a whole batch. Ctrl-C returns the best so far.
+    budget ends a run after a whole batch. Ctrl-C returns the best so far, and so does
+    the end of a worker process of your own executor.
 
     Examples
     --------

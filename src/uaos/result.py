@@ -42,7 +42,7 @@ class Status(IntEnum):
     FAILED = 5
     """No evaluation gave a finite value."""
     INTERRUPTED = 6
-    """Ctrl-C ended the run."""
+    """Ctrl-C ended the run, or the executor of the user broke."""
     STALLED = 7
     """The run no longer improved, and nothing shows that its best point is an optimum."""
     CALLBACK = 99
@@ -148,8 +148,8 @@ class Result(Mapping[str, Any]):
         and tell is under way.
     status : int
         Why the run ended: 0 success, 1 budget spent, 2 limit of iterations, 3 time limit,
-        4 converged at an infeasible point, 5 no evaluation gave a finite value, 6 Ctrl-C,
-        7 stalled, 99 callback, -1 not finished. See :class:`uaos.result.Status`.
+        4 converged at an infeasible point, 5 no evaluation gave a finite value, 6 Ctrl-C or a
+        broken executor, 7 stalled, 99 callback, -1 not finished. See :class:`uaos.result.Status`.
     message : str
         The same in words.
     seed : int or None

@@ -9,7 +9,8 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -231,6 +232,78 @@ def test_workers_of_one_pool_end_beside_those_of_another():
         processes = list(one._objective.pool._workers.values())
         one.__exit__()
     assert [process.exitcode for process in processes] == [0, 0]
+
+
+class DiesOnce:
+    """The sum of squares, which ends its process the first time that it is below 0.1."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __call__(self, x):
+        if x @ x < 0.1 and not self.marker.exists():
+            self.marker.touch()
+            os._exit(7)
+        return float(x @ x)
+
+
+@pytest.mark.parametrize("schedule", ["sync", "async"])
+def test_a_broken_executor_ends_the_run_which_keeps_what_it_has(schedule, tmp_path):
+    """All values are kept, and a new executor continues the checkpoint."""
+    box = [(-4.0, 5.0)] * 3  # whose middle has the value 0.75
+    given = {
+        "seed": 1, "budget": 300, "schedule": schedule, "record": "points",
+        "checkpoint": tmp_path / "run.state",
+    }  # fmt: skip
+    fun = DiesOnce(tmp_path / "marker")
+    with ProcessPoolExecutor(2) as pool:
+        result = minimize(fun, box, workers=pool, **given)
+    assert (result.status, result.success) == (6, False)
+    assert result.message.startswith("the executor broke; this is the best so far.")
+    assert result.fun == min(result.F)
+    assert 0 < len(result.F) == result.nfev < 300
+    with ProcessPoolExecutor(2) as pool:
+        assert minimize(fun, box, workers=pool, **given).nfev == 300
+
+
+def dies_always(x):
+    os._exit(7)
+
+
+def test_an_executor_that_breaks_before_the_first_value_raises_its_error():
+    """There is no result to return."""
+    with ProcessPoolExecutor(2) as pool, pytest.raises(BrokenProcessPool):
+        minimize(dies_always, BOX, workers=pool, seed=1)
+
+
+def raises_at_three(x):
+    if x[0] == 3:
+        raise ArithmeticError("no mesh")
+    return x[0]
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_an_exception_on_an_executor_says_at_which_point_it_was_raised(kind):
+    """With one worker the chunks of six points are two, two and two: 3 is second in its chunk."""
+    with kind(1) as pool, evaluator(pool, raises_at_three) as evaluate:
+        evaluate._objective._seconds = 1e-5  # several points to a chunk
+        with pytest.raises(ArithmeticError, match="no mesh") as raised:
+            evaluate(np.arange(6.0)[:, None])
+    assert raised.value.__notes__[-1].startswith("raised by fun at x = [3.]; on_error")
+
+
+def raises_always(x):
+    raise ArithmeticError("no mesh")
+
+
+@pytest.mark.parametrize("workers", [1, 2, "threads"])
+def test_an_exception_of_an_asynchronous_run_says_at_which_point_it_was_raised(workers):
+    """The first point is the middle of the box; the second one may fail before it does."""
+    with ThreadPoolExecutor(1) as pool:
+        workers = pool if workers == "threads" else workers
+        with pytest.raises(ArithmeticError, match="no mesh") as raised:
+            minimize(raises_always, BOX, seed=1, workers=workers, schedule="async")
+    assert raised.value.__notes__[-1].startswith("raised by fun at x = [")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

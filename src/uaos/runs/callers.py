@@ -10,7 +10,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
@@ -33,10 +33,12 @@ _CHUNKS = 4
 # A chunk takes no longer than this, unless it is a single point: at the end of a batch workers wait
 # for the slowest, and a message costs some 0.1 ms.
 _CHUNK_SECONDS = 0.005
+# The attribute of an exception from an executor that says in which row of its chunk it was raised.
+_ROW = "_uaos_row"
 
 
 class CallsInterrupted(KeyboardInterrupt):
-    """Ctrl-C came while a batch was evaluated.
+    """Ctrl-C came, or the executor broke, while a batch was evaluated.
 
     Parameters
     ----------
@@ -63,10 +65,14 @@ class Caller(ABC):
     Attributes
     ----------
     failed_row : int or None
-        The row at which the function raised an exception, if that is known.
+        The row, or the number of the point, at which the function raised an exception, if that is
+        known.
+    broken : BrokenExecutor or None
+        The exception of an executor that takes no more calls.
     """
 
     failed_row: int | None = None
+    broken: BrokenExecutor | None = None
     #: The number of calls that can run at a time.
     workers: int = 1
 
@@ -81,7 +87,11 @@ class Caller(ABC):
     def collect(self) -> list[tuple[int, object]]:
         """Wait for calls to end; return their numbers and what the function returned."""
         number, point = self._next
-        returned: Any = self(point[None])
+        try:
+            returned: Any = self(point[None])
+        except Exception:
+            self.failed_row = number
+            raise
         return [(number, returned[0])]
 
     def close(self) -> None:
@@ -218,6 +228,7 @@ class OnProcesses(_Chunked):
             return self.pool.collect()
         except BaseException:
             self.pool.close(at_once=True)
+            self.failed_row = self.pool.failed_row
             raise
 
     def close(self) -> None:
@@ -243,22 +254,43 @@ class OnExecutor(_Chunked):
             for part, future in zip(parts, futures, strict=True):
                 returned.update(zip(part, future.result(), strict=True))
         except BaseException as error:
+            if hasattr(error, _ROW):
+                self.failed_row = len(returned) + getattr(error, _ROW)
             returned = _finished(parts, futures)
             for future in futures:
                 future.cancel()
-            if isinstance(error, KeyboardInterrupt):
-                raise CallsInterrupted(returned) from None
-            raise
+            if isinstance(error, BrokenExecutor):
+                self.broken = error
+            elif not isinstance(error, KeyboardInterrupt):
+                raise
+            raise CallsInterrupted(returned) from None
         return returned
 
     def submit(self, number: int, point: FloatArray) -> None:
         """Begin a call at one point."""
-        self._calls[self._executor.submit(self._function, point)] = number
+        try:
+            future = self._executor.submit(self._function, point)
+        except BrokenExecutor as error:  # for `collect`, after the values that there are
+            future = Future()
+            future.set_exception(error)
+        self._calls[future] = number
 
     def collect(self) -> list[tuple[int, object]]:
         """Wait for calls to end; return their numbers and what the function returned."""
-        ended = wait(self._calls, return_when=FIRST_COMPLETED).done
-        return [(self._calls.pop(future), future.result()) for future in ended]
+        ended: list[tuple[int, object]] = []
+        for future in wait(self._calls, return_when=FIRST_COMPLETED).done:
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                self.broken = error
+                continue
+            number = self._calls.pop(future)
+            if error is not None:
+                self.failed_row = number
+                raise error
+            ended.append((number, future.result()))
+        if not ended:
+            raise CallsInterrupted({})
+        return ended
 
     def close(self) -> None:
         """Cancel the calls that are under way."""
@@ -268,7 +300,14 @@ class OnExecutor(_Chunked):
 
 def _call_each(function: Function, points: FloatArray) -> list[object]:
     """Call the function for several rows; a module's function can be sent to workers."""
-    return [detached(function(x)) for x in points]
+    values: list[object] = []
+    try:
+        for x in points:
+            values.append(detached(function(x)))
+    except Exception as error:
+        setattr(error, _ROW, len(values))
+        raise
+    return values
 
 
 def _finished(

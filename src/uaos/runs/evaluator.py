@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -30,7 +31,7 @@ from uaos.statefile import SavedState, State
 
 
 class EvaluationInterrupted(KeyboardInterrupt):
-    """Ctrl-C came while a batch was evaluated.
+    """Ctrl-C came, or the executor broke, while a batch was evaluated.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ class Evaluator:
         Raises
         ------
         EvaluationInterrupted
-            On Ctrl-C.
+            On Ctrl-C, or if the user's executor breaks.
         """
         full = self.space.full(points)
         try:
@@ -265,6 +266,12 @@ class Evaluator:
             return np.concatenate([self._values_outside(x[None]) for x in full])
 
     @property
+    def broken(self) -> BrokenExecutor | None:
+        """Exception of the user's executor, if it takes no more calls."""
+        callers = (self._objective, self._constraint_workers, self._single)
+        return next((each.broken for each in callers if each and each.broken), None)
+
+    @property
     def workers(self) -> int:
         """Number of points that can be evaluated at a time."""
         return self._objective.workers
@@ -293,7 +300,13 @@ class Evaluator:
             ended: list[tuple[int, object]] = [(number, np.nan) for number in self._ready]
             self._ready = []
         else:
-            ended = self._point_caller.collect()
+            try:
+                ended = self._point_caller.collect()
+            except Exception as error:
+                number = self._point_caller.failed_row
+                if number is not None and not self.constrained:  # else a constraint may have failed
+                    self._note_point(error, self._out[number].full[0])
+                raise
         return [self.outcome(number, self._out.pop(number), returned) for number, returned in ended]
 
     def task(self, point: FloatArray, epsilon: float) -> PointTask:
@@ -414,18 +427,21 @@ class Evaluator:
             raise RuntimeError("fun raised StopIteration, which is for iterators") from error
         except Exception as error:
             if self._objective.failed_row is not None:
-                x = self.space.point(full[self._objective.failed_row])
-                point = shortened(x) if isinstance(x, dict) else np.array2string(x, threshold=20)
-                error.add_note(
-                    f'raised by fun at x = {point}; on_error="fail" would count it as a failed '
-                    "evaluation"
-                )
+                self._note_point(error, full[self._objective.failed_row])
             raise
         if not self._checked_none:
             self._checked_none = True
             _warn_of_none(returned)
         self._take_residuals(self.problem.residuals(returned, len(full)))
         return self.problem.values(returned, len(full), strict=self._strict)
+
+    def _note_point(self, error: Exception, full: FloatArray) -> None:
+        """Add the point at which fun raised an exception to the exception."""
+        x = self.space.point(full)
+        point = shortened(x) if isinstance(x, dict) else np.array2string(x, threshold=20)
+        error.add_note(
+            f'raised by fun at x = {point}; on_error="fail" would count it as a failed evaluation'
+        )
 
     def _take_residuals(self, residuals: FloatArray | None) -> None:
         """Take the residuals of a batch; raise an error if their number has changed."""

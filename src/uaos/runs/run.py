@@ -17,7 +17,7 @@ from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.noise import ExactValues
-from uaos.runs.stopping import INTERRUPTED, Budget, StoppingRule, Target
+from uaos.runs.stopping import BROKEN, INTERRUPTED, Budget, StoppingRule, Target
 from uaos.statefile import SavedState, State
 from uaos.text import count
 
@@ -182,7 +182,7 @@ class Run:
     def complete(self, polish: Polish | None = None) -> Result:
         """Run to the end, polish the result if asked to, and return it.
 
-        Ctrl-C returns the best so far.
+        Ctrl-C returns the best so far, and so does an executor that breaks.
         """
         try:
             self.advance()
@@ -191,8 +191,10 @@ class Run:
             if polish is not None and result.x is not None and not self.noise.seen:
                 result = self._polished(result, polish)
         except KeyboardInterrupt as interrupt:
-            self.ending = INTERRUPTED
+            self.ending = self._interruption
             result = self.noise.estimated(self._with_pending(interrupt))
+            if self.evaluator.broken is not None and result.x is None:
+                raise self.evaluator.broken from None  # there is nothing to return
         except Exception as error:
             self._note_best(error)
             raise
@@ -205,11 +207,15 @@ class Run:
         try:
             return polish(result, self.evaluator, self.optimizer)
         except KeyboardInterrupt:
-            self.ending = INTERRUPTED
+            self.ending = self._interruption
             return result
 
+    @property
+    def _interruption(self) -> Ending:
+        return INTERRUPTED if self.evaluator.broken is None else BROKEN
+
     def _with_pending(self, interrupt: KeyboardInterrupt) -> Result:
-        """Return the best so far, including the values that were ready when Ctrl-C came."""
+        """Return the best so far, including the values that were ready when it was interrupted."""
         result = self.optimizer.result
         if self._pending is None or not isinstance(interrupt, EvaluationInterrupted):
             return result

@@ -21,7 +21,7 @@ from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.known import Known
 from uaos.runs.limits import Limits
 from uaos.runs.run import problem_arguments
-from uaos.runs.stopping import INTERRUPTED
+from uaos.runs.stopping import BROKEN, INTERRUPTED
 from uaos.statefile import SavedState
 
 #: Values that seed NumPy's generators, as in SciPy.
@@ -92,7 +92,7 @@ class SearchSetup:
         evaluator: Evaluator,
         saved: SavedState | None,
     ) -> tuple[Optimizer, Ending | None]:
-        """Return the optimizer, and how the run ended if Ctrl-C came before its first batch.
+        """Return the optimizer, and how a run ended that was interrupted before its first batch.
 
         Several points are the first population if they fit into one. Otherwise they are
         evaluated here, so that their values are known, and the search starts from the best; in a
@@ -118,7 +118,7 @@ class SearchSetup:
                 first.count_earlier(
                     starts[[row]], [value], [0.0] if evaluator.constrained else None
                 )
-            return first, INTERRUPTED
+            return first, INTERRUPTED if evaluator.broken is None else BROKEN
         evaluated = Known(starts, values, violations)
         optimizer = self.build(evaluated.best(first.capacity))
         evaluated.teach(optimizer, evaluator, counted=True)

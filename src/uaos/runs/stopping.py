@@ -21,6 +21,13 @@ from uaos.text import count
 #: The ending of a run after Ctrl-C.
 INTERRUPTED = Ending(Status.INTERRUPTED, "interrupted; this is the best so far")
 
+#: The ending of a run whose executor, which the user owns, takes no more calls.
+BROKEN = Ending(
+    Status.INTERRUPTED,
+    "the executor broke; this is the best so far. With a number of processes as workers, only the "
+    "evaluation that ends its process is lost",
+)
+
 #: The ending of a run that has nothing to search.
 HELD = Ending(Status.SUCCESS, "converged: every coordinate is fixed by its bounds")
 

@@ -49,7 +49,7 @@ class ProcessPool:
         self._points: dict[Connection, int] = {}  # the numbers of points under way
         self._false_starts = 0
         self._warned = False
-        self.failed_row: int | None = None  # of the points, where `fun` raised an exception
+        self.failed_row: int | None = None  # or number of the point where `fun` raised an exception
 
     def _start(self) -> None:
         ours, theirs = self._context.Pipe()
@@ -127,6 +127,7 @@ class ProcessPool:
                 continue
             self._false_starts = 0
             if not succeeded:
+                self.failed_row = number
                 raise answer[1]
             ended.append((number, answer[0]))
         return ended
