@@ -27,6 +27,7 @@ from map import literature, write
 from scipy import stats
 
 import uaos
+from uaos.errors import UaosError
 from uaos.experiments import Plan, Progress, Store, Unit, run
 from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
@@ -153,7 +154,10 @@ def complete(
     def show(progress: Progress) -> None:
         print(f"round {this.number}: {progress.over} of {progress.total}", end="\r", flush=True)
 
-    run(RoundPlan.of_methods(this, methods), file, dask=dask, on_progress=show)
+    try:
+        run(RoundPlan.of_methods(this, methods), file, dask=dask, on_progress=show)
+    except UaosError as error:
+        sys.exit(f"\n{error}")
 
 
 def read_round(file: Path) -> dict[str, np.ndarray]:
@@ -430,6 +434,27 @@ def spread(folder: Path) -> list[dict[str, object]]:
     ]
 
 
+def budget_means(folder: Path) -> list[dict[str, object]]:
+    """Return the mean score by budget; a replicate draws methods, uniform runs and problems."""
+    rng = np.random.default_rng(15)
+    files = {ROUNDS[0].budget: "round-1.db", **{b.budget: f"budget-{b.budget}.db" for b in BUDGETS}}
+    rows: list[dict[str, object]] = []
+    for budget, file in sorted(files.items()):
+        content = read_round(folder / file)
+        errors, references = content["errors"], content["references"]
+        n, m, P = len(errors), len(references), errors.shape[1]
+        replicates = []
+        for _ in range(500):
+            drawn = {"errors": errors[rng.integers(n, size=n)],
+                     "references": references[rng.integers(m, size=m)]}  # fmt: skip
+            replicates.append(np.nanmean(scores(drawn), axis=0)[rng.integers(P, size=P)].mean())
+        low, high = np.quantile(replicates, (0.025, 0.975))
+        mean = np.nanmean(scores(content))
+        rows.append({"quantity": f"mean at {budget:,}·D", "value": f"{mean:.4f}",
+                     "low": f"{low:.4f}", "high": f"{high:.4f}"})  # fmt: skip
+    return rows
+
+
 def regression_to_the_mean(folder: Path) -> list[dict[str, object]]:
     """Return the mean score of each round's survivors when they were chosen, and afterwards."""
     rows: list[dict[str, object]] = []
@@ -550,6 +575,7 @@ def describe(folder: Path) -> None:
     replays = method_map.replays.mean(axis=1)
     write("map-run-spread", [
         *spread(folder),
+        *budget_means(folder),
         {"quantity": "correlation with methods left out", "value": f"{agreement:.4f}"},
         {"quantity": "rank correlation with replays",
          "value": f"{stats.spearmanr(estimates, replays).statistic:.4f}"},

@@ -1019,7 +1019,15 @@ def _phrases_of_runs() -> list[str]:
     )
     low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
     first, second = data("map-rounds")[:2]
+    budgets = [
+        f"{float(r['value']):.3f} ({float(r['low']):.3f} to {float(r['high']):.3f}) at "
+        f"{name.removeprefix('mean at ')}"
+        for name, r in spread.items() if name.startswith("mean at ")
+    ]  # fmt: skip
+    settings = by_name(data("map-run-settings"), "quantity")
+    gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
     return [
+        *budgets, f"scores {gain.lstrip('-')} ± {half} less",
         f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
         f"{float(second['mean']):.2f}",
         f"On average a method's run beats {mean:.2f}",
