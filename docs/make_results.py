@@ -603,6 +603,22 @@ def multimodal() -> str:
     return markdown(("function", "", *(f"{int(budget):,}·D" for budget in budgets)), rows)
 
 
+def cec2006() -> str:
+    """Return the errors on problems of CEC 2006, infinite without a feasible point."""
+    rows = []
+    for problem, runs in groupby(sorted(data("cec2006"), key=_cec2006_order), _cec2006_order):
+        runs = list(runs)
+        errors = [float(r["error"]) for r in runs]
+        near = sum(error <= 1e-8 for error in errors)
+        rows.append([problem[1], runs[0]["dimension"], f"{near} of {len(runs)}",
+                     f"{median(errors):.1e}", f"{max(errors):.1e}"])  # fmt: skip
+    return markdown(["problem", "D", "within 1e-8", "median error", "worst error"], rows)
+
+
+def _cec2006_order(row: Row) -> tuple[bool, str]:
+    return row["problem"].startswith("L"), row["problem"]
+
+
 def engineering() -> str:
     """Return what runs reach on problems of engineering design, beside the best known values."""
     return markdown(
@@ -1427,6 +1443,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
     "cutest-constrained": lambda: cutest("cutest-constrained"),
+    "cec2006": cec2006,
     "engineering": engineering,
     "workers": workers,
     "dask": dask,
