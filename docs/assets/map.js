@@ -90,7 +90,24 @@
 
   function color(value, least, most) {
     const share = (value - least) / (most - least || 1);
-    return `color-mix(in srgb, var(--md-accent-fg-color) ${Math.round(5 + 75 * share)}%, transparent)`;
+    return `color-mix(in srgb, var(--md-accent-fg-color) ${Math.round(5 + 50 * share)}%, transparent)`;
+  }
+
+  /* A name that can be broken after an underscore. */
+  const breakable = (name) => name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
+
+  /* A note and fading edges say that a table is wider than the screen. */
+  function scrollable(table) {
+    const frame = make("div", { class: "map-scroll", tabindex: "0" }, table);
+    const note = make("p", { class: "map-note" }, "The table is wider than the screen: scroll it sideways →");
+    const mark = () => {
+      const hidden = frame.scrollWidth - frame.clientWidth;
+      note.hidden = hidden <= 1;
+      frame.classList.toggle("more", hidden - frame.scrollLeft > 1);
+    };
+    frame.addEventListener("scroll", mark);
+    new ResizeObserver(mark).observe(frame);
+    return [note, frame];
   }
 
   function heatMap() {
@@ -100,7 +117,7 @@
     const table = make("table", { class: "map-heat" });
     table.append(make("tr", {}, make("th"), ...levels[b].map((name) => make("th", { scope: "col" },
       make("span", {}, name)))));
-    levels[a].forEach((name, i) => table.append(make("tr", {}, make("th", { scope: "row" }, name),
+    levels[a].forEach((name, i) => table.append(make("tr", {}, make("th", { scope: "row" }, ...breakable(name)),
       ...levels[b].map((other, j) => {
         const marked = state.chosen[a] === i && state.chosen[b] === j;
         return make("td", { style: `background:${color(cells[i][j], least, most)}`,
@@ -112,7 +129,7 @@
             go(chosen);
           } }, shown(cells[i][j]).replace("0.", "."));
       }))));
-    return make("div", { class: "map-scroll" }, table);
+    return scrollable(table);
   }
 
   function axisMenus() {
@@ -139,7 +156,7 @@
         names.indexOf(state.measure), (k) => { state.measure = names[k]; show(); })),
       ...neighborLists(),
       make("p", {}, "Means of all methods with two components:"),
-      make("div", { class: "map-menus" }, ...axisMenus()), heatMap());
+      make("div", { class: "map-menus" }, ...axisMenus()), ...heatMap());
   }
   show();
 })();
