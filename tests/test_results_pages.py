@@ -49,7 +49,6 @@ def test_a_changed_number_is_noticed(made: ModuleType) -> None:
 WITHOUT_RESULTS = {
     ("README.md", "| you have | you write |"),  # digits in examples of code
     ("reproduction.md", "| part of the paper | status | see |"),  # digits in names and settings
-    ("reproduction.md", "| experiment | command | one core |"),  # estimates of machine time
 }
 
 
