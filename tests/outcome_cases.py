@@ -75,7 +75,7 @@ def runs_with(hits: Any, evaluations: Any, *, target: float = 1e-8, dimension: i
     names = np.array([f"f1 i{i} {dimension}-D" for i in range(1, n + 1)], object)
     return Runs(
         "A", "f1", dimension, "separable", names, np.asarray(evaluations, np.int64), np.ones(n),
-        np.ones(n), table, np.full(n, BUDGET),
+        np.ones(n), table, np.full(n, BUDGET), np.zeros(n),
     )  # fmt: skip
 
 

@@ -97,6 +97,15 @@ def test_uniform_choice_stays_in_every_selection(three_methods: Results) -> None
         three_methods.select(methods=["goood"])
 
 
+def test_a_group_stands_for_its_members_in_the_results(made: Callable[..., Outcome]) -> None:
+    """Of the literature, only SaDE was run; its duration is that of the selection."""
+    results = results_of([made("SaDE", seconds=2.0), made("mine", seconds=1.0)])
+    assert results.seconds == 3.0
+    chosen = results.select(methods=["literature", "mine"])
+    assert (chosen.methods, chosen.seconds) == (("SaDE", "mine"), 3.0)
+    assert results.select(methods=["literature"]).seconds == 2.0
+
+
 def test_functions_are_chosen_by_numbers_or_names(three_methods: Results) -> None:
     assert three_methods.matching("1-5,8") == ["f1", "f8"]
     assert three_methods.matching("f8") == ["f8"]

@@ -175,6 +175,14 @@ def test_the_label_below_stands_under_the_panels(made: Callable[..., Outcome]) -
     assert label.get_position()[0] == pytest.approx((box.x0 + box.x1) / 2)
 
 
+def test_a_function_without_a_target_reached_has_an_empty_panel(
+    made: Callable[..., Outcome],
+) -> None:
+    """Errors that were never below the largest target are not drawn."""
+    figure = drawn("convergence", results_of([made("A", error=1e12)]), 20)
+    assert np.isnan(line(figure.axes[0], "A").get_ydata()).all()
+
+
 def test_curves_of_many_steps_are_thinned_but_stay_exact() -> None:
     axes = ecdf_overall(results("A", "B"), 20).axes[0]
     curves = [ecdf(r, restarts=True) for r in results("A").of("A")]

@@ -179,6 +179,20 @@ def test_chosen_runs_are_the_ones_shown(stores: list[Path], tmp_path: Path) -> N
         write_report(stores[:1], tmp_path / "r.html", runs="mix:8:99")
 
 
+def test_only_chosen_methods_are_shown(stores: list[Path], tmp_path: Path) -> None:
+    """Uniform choice stays; the commands of figures name the methods."""
+    made = write_report(stores[:1], tmp_path / "r.html", methods=["JADE"])
+    assert [m["name"] for m in data(made)["methods"]] == ["JADE", "uniform"]
+    assert "mix" not in words(text(made)).split()
+    with Sources(stores[:1], ["JADE"]) as sources:
+        (experiment,) = sources.experiments
+        assert list(experiment.tallies) == ["JADE", "uniform"]
+        # 9 problems each
+        assert len(experiment.table) == 18
+        assert all("--methods JADE,uniform" in line for line in figure_commands(sources, ())
+                   if "--tuning" not in line)  # fmt: skip
+
+
 def test_several_dimensions_stand_one_after_the_other(tmp_path: Path) -> None:
     paths = [
         experiment(tmp_path / "two.db", "JADE"),

@@ -1,11 +1,12 @@
 """The runs of experiments, arranged for analysis: those of one method on one function."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike
 from typing import Any
 
@@ -18,6 +19,7 @@ from uaos.experiments.plan import differing
 from uaos.experiments.recorder import FINAL, TARGETS, Trace
 from uaos.experiments.run_table import ProblemRecord, RunTable
 from uaos.experiments.store import Store
+from uaos.optimizers.catalogue import expanded
 from uaos.optimizers.configuration import UNIFORM
 from uaos.text import count, natural_key
 
@@ -45,6 +47,8 @@ class Runs:
     hits
         ``hits[i, j]`` is the evaluation, counted from 1, at which run i first reached
         ``TARGETS[j]``, or -1.
+    seconds
+        How long each run took.
 
     Examples
     --------
@@ -64,6 +68,7 @@ class Runs:
     best: FloatArray
     hits: NDArray[np.int32] | IntArray
     budgets: IntArray
+    seconds: FloatArray
     #: Cached results of computations on the runs.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -100,7 +105,7 @@ class Runs:
         """Return the runs on these problems only."""
         names = set(problems)
         keep = np.array([name in names for name in self.problems], dtype=bool)
-        each = ("problems", "evaluations", "errors", "best", "hits", "budgets")
+        each = ("problems", "evaluations", "errors", "best", "hits", "budgets", "seconds")
         return replace(self, **{name: getattr(self, name)[keep] for name in each})
 
 
@@ -134,8 +139,6 @@ class Results:
     relative
         Problems whose optimum is not known: their errors are relative to the best value of any
         of the runs.
-    seconds
-        Durations of the runs, added up.
 
     Examples
     --------
@@ -150,7 +153,6 @@ class Results:
     configurations: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     suite: str = "bbob"
     relative: tuple[str, ...] = ()
-    seconds: float = 0.0
 
     def __repr__(self) -> str:
         runs = count(sum(map(len, self.runs.values())), "run")
@@ -181,9 +183,22 @@ class Results:
             groups.setdefault(group_of[function], []).append(function)
         return {group: tuple(functions) for group, functions in groups.items()}
 
+    @property
+    def seconds(self) -> float:
+        """Return the durations of the runs, added up."""
+        return math.fsum(seconds for runs in self.runs.values() for seconds in runs.seconds)
+
+    @cached_property
+    def _keys(self) -> dict[str, list[Key]]:
+        """Return the keys of each method's runs."""
+        keys: dict[str, list[Key]] = {}
+        for key in self.runs:
+            keys.setdefault(key[0], []).append(key)
+        return keys
+
     def of(self, method: str) -> list[Runs]:
         """Return one method's runs, function by function."""
-        keys = [key for key in self.runs if key[0] == method]
+        keys = self._keys.get(method, [])
         return [self.runs[key] for key in sorted(keys, key=lambda k: (natural_key(k[1]), k[2]))]
 
     def select(
@@ -193,20 +208,18 @@ class Results:
         functions: Iterable[str] | None = None,
         dimension: int | None = None,
     ) -> "Results":
-        """Return only these methods (uniform choice always stays), functions and dimension."""
-        for name in methods or ():
-            if name not in (present := {*self.methods, *self.failed}):
-                raise UnknownName("method", name, sorted(present), hint="(of those in the stores)")
-        chosen_methods = None if methods is None else (*methods, UNIFORM)
+        """Return only these methods (uniform choice always stays), functions and dimension.
+
+        A group of the catalogue, such as "winners", stands for its members in the results.
+        """
+        chosen_methods = None if methods is None else (*self._members(methods), UNIFORM)
         order = self.methods if chosen_methods is None else tuple(dict.fromkeys(chosen_methods))
         chosen = None if functions is None else set(functions)
         runs = {
-            key: runs
+            key: self.runs[key]
             for name in order
-            for key, runs in self.runs.items()
-            if key[0] == name
-            and (dimension is None or key[2] == dimension)
-            and (chosen is None or key[1] in chosen)
+            for key in self._keys.get(name, ())
+            if (dimension is None or key[2] == dimension) and (chosen is None or key[1] in chosen)
         }
         failed = {
             m: n for m, n in self.failed.items() if chosen_methods is None or m in chosen_methods
@@ -214,6 +227,19 @@ class Results:
         left = set().union(*(r.problems for r in runs.values())) if self.relative else ()
         relative = tuple(problem for problem in self.relative if problem in left)
         return replace(self, runs=runs, failed=failed, relative=relative)
+
+    def _members(self, names: Iterable[str]) -> list[str]:
+        """Return methods of the results: those named, and the members of groups."""
+        present = {*self.methods, *self.failed}
+        members: list[str] = []
+        for name in names:
+            if name in present:
+                members.append(name)
+            elif (group := expanded([name])) != [name]:
+                members += [member for member in group if member in present]
+            else:
+                raise UnknownName("method", name, sorted(present), hint="(of those in the stores)")
+        return members
 
     def matching(self, text: str) -> list[str]:
         """Return the functions that a string such as "1-5,8" or "f1,valley" names."""
@@ -287,7 +313,9 @@ def _configurations(stores: Sequence[Store]) -> dict[str, Mapping[str, object]]:
             )  # fmt: skip
         for name, configuration in store.configurations().items():
             before = configurations.setdefault(name, configuration)
-            if different := differing(name, before, configuration):
+            if before is not configuration and (
+                different := differing(name, before, configuration)
+            ):
                 raise InvalidParameter(
                     f"{name} has another configuration in {store.path} than in the other stores: "
                     f"{'; '.join(different[:4])}; give one of them another name",
@@ -360,9 +388,9 @@ def arranged(
             *key, record.group, problems=names[table.problem[pooled]],
             evaluations=table.evaluations[pooled], errors=table.error[pooled],
             best=table.best[pooled], hits=table.hits[pooled], budgets=table.budget[pooled],
+            seconds=table.seconds[pooled],
         )  # fmt: skip
-    seconds = float(table.seconds[rows].sum())
-    return Results(runs, failed, configurations, suite, relative, seconds)
+    return Results(runs, failed, configurations, suite, relative)
 
 
 def _finished(table: RunTable) -> tuple[IntArray, dict[str, int]]:

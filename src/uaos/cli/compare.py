@@ -9,9 +9,8 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console
-from uaos.cli.options import Focus, Overwrite, grouped, split_names
+from uaos.cli.options import Focus, Overwrite, ShownMethods, grouped, split_names
 from uaos.files import MARK, check_folder, check_output, whole_file
-from uaos.optimizers.catalogue import expanded
 
 if TYPE_CHECKING:
     from uaos.analysis import Comparison, Results
@@ -50,9 +49,7 @@ def compare_command(
     stores: Annotated[list[Path], typer.Argument(
         metavar="STORE", help="Read these files, written by `uaos bench`.")],
     files: _Files,
-    methods: Annotated[str | None, typer.Option(
-        help="Show only these methods or groups of the catalogue (literature, tuned, winners, "
-        "all), separated by commas; uniform choice is always shown.")] = None,
+    methods: ShownMethods = None,
     functions: Annotated[str | None, typer.Option(
         help='Show only these functions, such as "1-5,8" or names (default: all).')] = None,
     against_paper: Annotated[bool, typer.Option(
@@ -81,10 +78,7 @@ def compare_command(
 def _select(results: "Results", methods: str | None, functions: str | None) -> "Results":
     """Return the results of the methods and functions that the options name."""
     if methods is not None:
-        names = split_names(methods)
-        # A group of the catalogue stands for its members that are in the stores.
-        chosen = [n for n in expanded(names) if n in names or n in results.methods]
-        results = results.select(methods=chosen)
+        results = results.select(methods=split_names(methods))
     if functions is not None:
         results = results.select(functions=results.matching(functions))
     return results

@@ -30,6 +30,10 @@ Control = Annotated[str | None, typer.Option(
 Focus = Annotated[str | None, typer.Option(
     metavar="METHOD",
     help="Compare this method with each of the others, in the headline and the first table.")]
+ShownMethods = Annotated[str | None, typer.Option(
+    "--methods",
+    help="Show only these methods or groups of the catalogue (literature, tuned, winners, all), "
+    "separated by commas; uniform choice is always shown.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 Jobs = Annotated[int | None, typer.Option(
     help="Use this many processes (default: one per processor).")]

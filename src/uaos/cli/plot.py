@@ -178,7 +178,8 @@ def _course(opened: ExitStack, stores: list[Path], choice: _Choice) -> "Course":
             run_filter[key] = value
     if choice.function is not None:
         run_filter["function"] = numbered(choice.function)
-    experiments = [Experiment(opened.enter_context(Store.open(path))) for path in stores]
+    files = [opened.enter_context(Store.open(path)) for path in stores]
+    experiments = [Experiment(file, file.table()) for file in files]
     return courses_of(experiments, choice.method, run_filter)[0]
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from uaos.cli.app import app, console, spinner
-from uaos.cli.options import Focus, Overwrite
+from uaos.cli.options import Focus, Overwrite, ShownMethods, split_names
 
 
 # fmt: off
@@ -22,6 +22,7 @@ def report_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the report here (.html).")],
     title: Annotated[str | None, typer.Option(
         help="Set the title (default: the methods and the suite).")] = None,
+    methods: ShownMethods = None,
     runs: Annotated[str | None, typer.Option(
         metavar="METHOD:PROBLEM,…",
         help="Show the operator use of these runs (default: those where it changes most).")] = None,
@@ -38,7 +39,9 @@ def report_command(
 
     with spinner() as bar:
         written = write_report(
-            stores, output, title=title, runs=runs, focus=focus, overwrite=overwrite,
+            stores, output, title=title,
+            methods=None if methods is None else split_names(methods),
+            runs=runs, focus=focus, overwrite=overwrite,
             progress=lambda what: bar.update(bar.task_ids[0], description=what),
         )  # fmt: skip
     size = written.stat().st_size / 1e6

@@ -1,6 +1,7 @@
 """All runs of a store in columns."""
 
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,15 @@ class RunTable:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    def select(self, methods: Container[str]) -> "RunTable":
+        """Return the runs of these methods only."""
+        keep = np.array([name in methods for name in self.methods], bool)
+        rows = keep[self.method]
+        columns = {f.name: getattr(self, f.name)[rows] for f in fields(self)[2:]}
+        columns["method"] = (np.cumsum(keep, dtype=np.int32) - 1)[columns["method"]]
+        names = tuple(name for name in self.methods if name in methods)
+        return RunTable(names, self.problems, **columns)
 
 
 def read_columns(database: Database) -> dict[str, Any]:

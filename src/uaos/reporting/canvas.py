@@ -57,12 +57,13 @@ def fitted(
 
 
 def decades(axis: "Axis", most: int) -> None:
-    """Put ticks at powers of ten on a logarithmic axis, at most `most` of them."""
+    """Put ticks at powers of ten on a logarithmic axis, at most `most`; none without data."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     low, high = np.sort(axis.get_view_interval())
-    powers = np.arange(np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9) + 1)
-    step = -(-len(powers) // most)
+    first, last = (np.log10(low), np.log10(high)) if low > 0 else (1.0, 0.0)
+    powers = np.arange(np.ceil(first - 1e-9), np.floor(last + 1e-9) + 1)
+    step = max(1, -(-len(powers) // most))
     axis.set_major_locator(FixedLocator([float(p) for p in 10.0 ** powers[::step]]))
     axis.set_minor_locator(NullLocator())
 

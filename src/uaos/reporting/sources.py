@@ -33,11 +33,12 @@ _PARTS = 6
 RUN_FORM = "method:function:instance, such as mix:8:3, or method:problem, separated by commas"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Experiment:
-    """The store of a benchmark, with data that `Results` does not hold."""
+    """The store of a benchmark, and those of its runs that are shown, in columns."""
 
     store: Store
+    table: RunTable
 
     @property
     def name(self) -> str:
@@ -47,17 +48,14 @@ class Experiment:
     @cached_property
     def tallies(self) -> dict[str, Tally]:
         """Return the numbers of finished and failed runs of each method."""
-        return self.store.tallies()
-
-    @cached_property
-    def table(self) -> RunTable:
-        """Return the runs in columns."""
-        return self.store.table()
+        tallies = self.store.tallies()
+        return {method: tallies[method] for method in self.table.methods}
 
     @cached_property
     def failures(self) -> list[tuple[str, str]]:
         """Return the method and the reason of each run that failed."""
-        return [(o.method, o.reason) for o in self.store.failures()]
+        shown = set(self.table.methods)
+        return [(o.method, o.reason) for o in self.store.failures() if o.method in shown]
 
     def course(self, row: int) -> "Course | None":
         """Return a run of the table with its history; None if no history was recorded."""
@@ -89,9 +87,14 @@ class TuningEntry:
 
 
 class Sources:
-    """The open stores of a report, each read once; use it in a `with` statement."""
+    """The open stores of a report; use them in a `with` statement.
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+    `methods` restricts benchmarks to these methods or groups, as :meth:`Results.select` does.
+    """
+
+    def __init__(
+        self, paths: Sequence[str | os.PathLike[str]], methods: Sequence[str] | None = None
+    ) -> None:
         from uaos.tuning.store import TuningStore
 
         if not paths:
@@ -103,8 +106,16 @@ class Sources:
         with ExitStack() as opened:
             stores = [opened.enter_context(open_store(p, Store, TuningStore)) for p in places]
             tunings = [store for store in stores if isinstance(store, TuningStore)]
-            self.experiments = tuple(Experiment(s) for s in stores if s not in tunings)
+            self.experiments = tuple(Experiment(s, s.table()) for s in stores if s not in tunings)
             self.results = results_of(self.experiments)
+            self.is_selection = methods is not None
+            if methods is not None:
+                # Afterwards, because errors may be relative to the best run of any method.
+                self.results = self.results.select(methods=methods)
+                shown = {*self.results.methods, *self.results.failed}
+                self.experiments = tuple(
+                    Experiment(e.store, e.table.select(shown)) for e in self.experiments
+                )
             self.tunings = tuple(
                 TuningEntry(store, tuning)
                 for store in tunings

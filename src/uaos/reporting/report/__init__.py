@@ -23,6 +23,7 @@ def write_report(
     output: str | os.PathLike[str],
     *,
     title: str | None = None,
+    methods: Sequence[str] | None = None,
     runs: str | Iterable[RunChoice] | None = None,
     focus: str | None = None,
     overwrite: bool = False,
@@ -35,6 +36,9 @@ def write_report(
     stores, output
     title
         The heading; by default, what was compared on what.
+    methods
+        Those shown, besides uniform choice; groups of the catalogue stand for their members. All
+        if None.
     runs
         Those whose operator use is shown, as "mix:8:3" (method, function, instance), "mix:valley"
         (method, problem) or tuples; a representative choice if None.
@@ -59,7 +63,7 @@ def write_report(
 
     place = check_output(output, inputs=stores, suffixes=(".html", ".htm"), overwrite=overwrite)
     chosen = parse_runs(runs)
-    with Sources(stores) as sources:
+    with Sources(stores, methods) as sources:
         page = ReportPage(
             sources, chosen=chosen, focus=focus, progress=progress or (lambda _: None)
         )

@@ -77,6 +77,8 @@ def _section_commands(sources: Sources, stores: list[str]) -> list[list[str]]:
                 file, options = f"{kind.name}-{part.key}.pdf", ["--dim", part.key]
             else:
                 file, options = f"{kind.name}.pdf", []
+            if sources.is_selection and "methods" in kind.options:
+                options = [*options, "--methods", ",".join(part.methods)]
             commands.append([kind.name, *stores, "-o", file, *options])
     return commands
 
