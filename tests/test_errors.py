@@ -71,3 +71,4 @@ def test_messages_repeat_values_in_one_short_line():
     assert shortened(np.zeros((2, 2))) == "array([[0., 0.],        [0., 0.]])"
     assert shortened(10**5000) == "<int that cannot be shown>"
     assert shortened(Broken()) == "<Broken that cannot be shown>"
+    assert shortened([object()]) == "[<object object>]"  # not "<object object at 0x7f…>"

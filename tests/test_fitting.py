@@ -67,6 +67,7 @@ def test_the_local_solver_alone_and_further_arguments():
         ("jac", "omit it: differences of the residuals are used"),
         ("constraints", "use minimize"),
         ("loss", "transform the residuals"),
+        ("f_scale", "transform the residuals"),
         ("zzz", r"help\(uaos.least_squares\)"),
     ],
 )

@@ -4,6 +4,7 @@ Every error of this package is a :class:`UaosError`. It carries what was wrong a
 that a program can act on it; its message says what is wrong, what is expected and what to do.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
@@ -117,9 +118,12 @@ class InvalidFile(UaosError, ValueError):
 
 
 def shortened(value: object, longest: int = LONGEST) -> str:
-    """Return the representation of a value for a message: in one line, cut if it is very long."""
+    """Return the representation of a value for a message.
+
+    It is one line without memory addresses, cut if it is very long.
+    """
     try:
-        text = " ".join(repr(value).splitlines())
+        text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).splitlines()))
     except Exception:  # an integer with thousands of digits, or an error in the user's code
         return f"<{type(value).__name__} that cannot be shown>"
     return text if len(text) <= longest else f"{text[:longest]}…"

@@ -94,7 +94,7 @@ _INSTEAD = {
     'settings={"sigma0": 0.3}), in units of the width of the bounds',
     # Of least squares.
     "jac": "omit it: differences of the residuals are used",
-    "loss": "omit it, and transform the residuals themselves",
+    **dict.fromkeys(("loss", "f_scale"), "omit it, and transform the residuals themselves"),
     **dict.fromkeys(
         ("constraints", "integrality", "vectorized"),
         "use minimize, with half the sum of squares as the function",

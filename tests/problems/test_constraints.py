@@ -416,6 +416,16 @@ def test_what_is_no_constraint_is_refused(wrong):
         minimize(bowl, BOX, constraints=wrong)
 
 
+def test_the_message_for_a_wrong_constraint_has_no_memory_address():
+    """Objects of SciPy have no representation of their own."""
+
+    class NonlinearConstraint:
+        fun, lb, ub = 3, 0, 1
+
+    with pytest.raises(InvalidParameter, match=r"NonlinearConstraint object>; expected"):
+        minimize(bowl, BOX, constraints=NonlinearConstraint())
+
+
 def test_what_is_wrong_with_a_constraint_is_said():
     with raises(InvalidParameter, name="constraints"):
         minimize(bowl, BOX, constraints={"type": "inequality", "fun": bowl})
