@@ -210,8 +210,8 @@ def _originals() -> list[Configuration]:
         ("PM-AdapSS-DE", matching, four, bib.GONG_2010,
          f"{ran}, as is δ = 0.6. It differs in the reward, the mean over all applications in the "
          "last generation (there: over the successes), and in p_min = 0.05 (there: 0, which loses "
-         "strategies for good). So it takes 1.00 to 1.12 times the evaluations of COCO's archive "
-         "on f1, f6, f8, f10, f12 and f14 in 20-D, two runs each."),
+         "strategies for good). So it takes 0.94 to 1.22 times the evaluations of COCO's archive "
+         "on seven of eight functions in 20-D and 3.1 times on f8, two runs each."),
         ("F-AUC-MAB-DE", ranking, four, bib.FIALHO_2010,
          f"{ran}, as are W = 50, C = 0.5 (0.7071 here, for its 2 under the root) and the ranking "
          "by fitness. It differs in the weights of the ranks (D = 0.4 is this package's default), "
