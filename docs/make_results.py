@@ -1543,7 +1543,7 @@ def phrases() -> dict[str, list[str]]:
         ],
         "docs/results/README.md": [
             f"better on {rival['wins']} problems and worse on {rival['losses']} "
-            f"(Wilcoxon: p = {float(rival['p']):.2f}; "
+            f"(Wilcoxon: p = {float(rival['p']):.2g}; "
             f"{float(rival['p_holm_functions']):.2f} if each function counts once)",
             f"In all it solves [{adaptive[1]} of 312]",
             f"configuration [{named['U-AOS-FW']['solved']}](",
