@@ -247,7 +247,7 @@ def parse_numbers(name: str, text: str | Iterable[int], low: int, high: int) -> 
         if all(low <= ends[0] <= ends[-1] <= high for ends in ranges):
             selected = {n for ends in ranges for n in range(ends[0], ends[-1] + 1)}
     if not selected:
-        expected = f'numbers from {low} to {high} such as "1-5,8"'
+        expected = f'numbers from {low} to {high} such as "{low}-{low + 4},{low + 7}"'
         if name == "instances":
             expected = f'"train", "test", "all", "test:4", {expected}, or a file (.txt, .csv)'
         message = f"{name} must be {expected}, not {shortened(text)}"
