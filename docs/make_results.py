@@ -1506,10 +1506,11 @@ def phrases() -> dict[str, list[str]]:
     """Return what the sentences of a page have to say, by its path from the root."""
     same = sum(row["rank short"] == row["rank long"] for row in data("long-5d"))
     long = joined_long_runs()
-    alone = by_name(long)["uniform"]
+    alone, most = by_name(long)["uniform"], max(long, key=lambda row: int(row["solved long"]))
     differing = _differing([*data("long-adapting"), *data("long-adapting-further")])
     own = {row[0]: row[1] for row in overview("own-tunings", ("all",))}
     full = {row[0]: row[1] for row in overview("irace-full-winners", ("all",))}
+    fewer_by_chance = int(full["irace-full-1"]) - int(full["irace-full-1 (uniform)"])
     bbob = by_name(table_below("portfolio-20d.md", "Runs solved"))
     (adaptive, uniform), (test,) = overview("control-overview", ("all",)), data("control-adapting")
     (rival,) = data("ahead-pairs")
@@ -1530,7 +1531,9 @@ def phrases() -> dict[str, list[str]]:
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
             f"which solves {uniform[1]}",
             f"first of {len(outsiders)} optimizers by mean rank",
+            "[{better:.0%} of {methods}".format(**_simulated_portfolio()).replace("%", " %"),
         ],
+        "docs/reproduce.md": [f"{_with_defaults()} of them also have [defaults of ours]"],
         "docs/comparison.md": [
             f"default solves {solved(bbob['portfolio'])} of 312 problems, "
             f"CMA-ES {solved(bbob['CMA-ES'])} and L-SHADE {solved(bbob['L-SHADE'])}",
@@ -1557,6 +1560,8 @@ def phrases() -> dict[str, list[str]]:
             f"is worse on {tests['uniform', 'U-AOS-FW'][0]} (",
             f"F-AUC-MAB-tuned on {tests['uniform', 'F-AUC-MAB-tuned'][0]} (",
             f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
+            *_phrases_of_tests(),
+            *_phrases_of_seven(),
         ],
         "docs/results/portfolio.md": [
             f"better on {pairs['L-SHADE']['wins']} problems and worse on "
@@ -1591,9 +1596,61 @@ def phrases() -> dict[str, list[str]]:
             f"as many as U-AOS-FW-inferred ({full['U-AOS-FW-inferred']})",
             "F alone explains {:.0%} and {:.0%} of the variance".format(*_importance_of_full()),
             f"at least one value of {_with_defaults()} of the 27 is such a default",
+            f"{most['method']} solves the most problems in long runs ({most['solved long']})",
+            f"the winner of seed 1 solves {fewer_by_chance} problems less",
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
         ],
     }
+
+
+def _simulated_portfolio() -> dict[str, float]:
+    """Return how many methods ran in the simulated portfolio, and the share ahead of chance."""
+    (row,) = [r for r in data("map-grid") if r["host"] == "portfolio"]
+    return {"methods": int(row["methods"]), "better": float(row["better than uniform"])}
+
+
+def _phrases_of_tests() -> list[str]:
+    """Return the p-values of long runs of differential evolution, as the page writes them."""
+    tests = {}
+    for row in table_below("bbob-20d.md", "Pairwise Wilcoxon tests"):
+        tests[frozenset((row["first"], row["second"]))] = row
+
+    def p_value(name: str, other: str = "uniform", column: str = "p (Holm)") -> str:
+        p = f"{float(tests[frozenset((name, other))][column]):.0e}"
+        mantissa, _, exponent = p.partition("e")
+        if int(exponent) >= -4:
+            return f"{float(p):g}"
+        power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+        return power if mantissa == "1" else f"{mantissa}·{power}"
+
+    once = "p (functions)"
+    alone = ("Compass-tuned", "RecPM-tuned", "U-AOS-FW", "F-AUC-MAB-tuned")
+    return [
+        f"p = {p_value('mix', 'mix-uniform')}; {p_value('mix', 'mix-uniform', once)} if each",
+        f"(p = {p_value('mix')}; {p_value('mix', column=once)} if each function counts once)",
+        *(f"(p = {p_value(name)})" for name in alone),
+    ]
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _phrases_of_seven() -> list[str]:
+    """Return what the page says of differences from the published table."""
+    cells = {(r["method"], r["function"], r["target"]): r for r in data("seven-art")}
+    cell = cells["RecPM-tuned", "f8", "1e-07"]
+    published, ours = (float(cell[k]) * float(cell["best2009"]) for k in ("published", "ours"))
+    runs = by_name((r for r in data("seven-solved") if r["method"] == "U-AOS-FW"), "function")
+    reported = [runs[f]["published"] for f in ("f7", "f10", "f14")]
+    zero = "none" if runs["f10"]["ours"] == runs["f14"]["ours"] == "0" else "some"
+    pairs = {r["function"]: r for r in data("seven-solved") if r["method"] == "SHADE-restart"}
+    more = [f for f, r in pairs.items() if int(r["ours"]) > int(r["published"])]
+    return [
+        f"aRT to 10⁻⁷ is {_rounded(published)} evaluations, ours {float(f'{ours:.2g}'):,.0f}",
+        f"solves {runs['f7']['ours']} of 13 runs on f7, {zero} on f10 and f14, where the paper "
+        f"reports {reported[0]}, {reported[1]} and {reported[2]}",
+        f"solves more of {', '.join(more[:-1])} and {more[-1]} and as many of the others",
+    ]
 
 
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight")

@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from uaos import configuration
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -64,3 +66,23 @@ def test_every_table_of_numbers_is_made_from_data(made: ModuleType) -> None:
             if re.search(r"\d", table):
                 unmade.add((path.name, table.partition("\n")[0]))
     assert unmade <= WITHOUT_RESULTS
+
+
+def test_notes_of_the_catalogue_say_what_their_data_say(made: ModuleType) -> None:
+    """Ratios to published running times, and problems solved."""
+    ratios = {
+        row.strip("| ").split(" | ")[0]: sorted(map(float, row.strip("| ").split(" | ")[1:]))
+        for row in made.archive().splitlines()[2:]
+    }
+    low, *_, high = ratios["DE-uniform"]
+    assert f"{low:.2f} to {high:.2f} times" in configuration("DE-uniform").note
+    low, *_, second, high = ratios["PM-AdapSS-DE"]
+    said = f"{low:.2f} to {second:.2f} times the evaluations of COCO's archive on seven of eight"
+    assert said in (note := configuration("PM-AdapSS-DE").note)
+    assert f"{high:.1f} times on f8" in note
+    inferred = [float(row.split(" | ")[3]) for row in made.inferred().splitlines()[2:]]
+    note = configuration("U-AOS-FW-inferred").note
+    assert f"{min(inferred):.2f} to {max(inferred):.2f} times the published" in note
+    solved = {row[0]: row[1] for row in made.overview("irace-full-winners", ("all",))}
+    assert f"solves {solved['U-AOS-FW-inferred']} of 312 problems" in note
+    assert f"(as printed: {solved['U-AOS-FW']})" in note
