@@ -1,12 +1,14 @@
 """Record traces of differential evolution: what every operator would have made of each parent.
 
     python benchmarks/traces.py record      write src/uaos/data/traces-*.npz
+    python benchmarks/traces.py published   write src/uaos/data/traces-published.csv
 
 A run chooses operators uniformly. At every fifth of its generations each operator makes an
 offspring of each of the first parents; these offspring are evaluated and do not take part in the
 run. So any selector can be replayed (:mod:`uaos.scenarios.traces`).
 """
 
+import csv
 import sys
 from pathlib import Path
 
@@ -65,8 +67,25 @@ def record_host(host: str, folder: Path) -> None:
     np.savez_compressed(folder / f"traces-{host}.npz", **arrays)
 
 
+def score_published(folder: Path) -> None:
+    """Write the mean score of each method of the literature on the runs of each host."""
+    from map import literature
+
+    with (folder / "traces-published.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["method", *HOSTS])
+        for name, method in literature().items():
+            scores = [traces.score(method, traces.load(host)).mean() for host in HOSTS]
+            writer.writerow([name, *(f"{score:.4f}" for score in scores)])
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] != ["record"]:
-        sys.exit(__doc__)
-    for host in HOSTS:
-        record_host(host, Path(traces.__file__).parents[1] / "data")
+    data = Path(traces.__file__).parents[1] / "data"
+    match sys.argv[1:]:
+        case ["record"]:
+            for host in HOSTS:
+                record_host(host, data)
+        case ["published"]:
+            score_published(data)
+        case _:
+            sys.exit(__doc__)

@@ -86,6 +86,23 @@ def test_methods_are_replayed_on_recorded_runs() -> None:
         "best operator of each quarter",
     ]
     assert "place of 23,800" in done.stdout
+    assert "recorded runs of each host, version 1, seed 1." in done.stdout
+
+
+def test_the_place_of_a_method_is_that_among_published_ones() -> None:
+    """ADOPP has the best score of the 27 on the recorded runs."""
+    done = run("scenario", "--recorded", "--methods", "ADOPP")
+    row = next(line for line in done.stdout.splitlines() if line.startswith("ADOPP"))
+    assert row.replace("±", " ").split()[5] == "1"
+
+
+@pytest.mark.parametrize("option", [("--plot", "x.png"), ("--kind", "boolean"), ("--jobs", "2")])
+def test_options_of_simulated_operators_do_not_apply_to_recorded_runs(
+    option: tuple[str, str],
+) -> None:
+    done = run("scenario", "--recorded", *option)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --recorded does not accept {option[0]}; ")
 
 
 def test_a_seed_that_recorded_runs_cannot_have_is_refused() -> None:

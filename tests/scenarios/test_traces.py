@@ -68,6 +68,14 @@ def test_the_recorded_runs_are_complete(host: str, operators: int) -> None:
         assert baselines.best_schedule <= baselines.oracle + rounding
 
 
+def test_the_scores_of_published_methods_are_those_of_a_replay() -> None:
+    """PDP, replayed again; all methods of the literature have a score."""
+    published = traces.published()
+    assert set(published) == {n for n, e in uaos.methods().items() if e.kind == "method"}
+    again = [traces.score(uaos.method("PDP"), traces.load(host)).mean() for host in traces.HOSTS]
+    assert published["PDP"] == pytest.approx(np.mean(again), abs=1e-4)
+
+
 def test_an_unknown_host_is_refused() -> None:
     with pytest.raises(InvalidParameter) as caught:
         traces.load("ten")

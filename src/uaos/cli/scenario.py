@@ -2,7 +2,7 @@
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from uaos.arrays import FloatArray
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, Seed, grouped, split_names
+from uaos.errors import InvalidParameter
 from uaos.optimizers.catalogue import expanded
 from uaos.pictures import check_picture
 from uaos.scenarios import (
@@ -27,6 +29,7 @@ from uaos.scenarios import (
     traces,
 )
 from uaos.scenarios.comparison import estimate
+from uaos.scenarios.maps import VERSION as MAP_VERSION
 from uaos.text import count
 
 # Reference choices that need to know the whole recorded run.
@@ -34,6 +37,9 @@ _HINDSIGHT = {
     "best_single": "best single operator",
     "best_schedule": "best operator of each quarter",
 }
+
+# Published scores are rounded to four digits.
+_ROUNDING = 1e-4
 
 # The number of applications (about ten seconds) from which several processes pay off.
 _PARALLEL_FROM = 500_000
@@ -119,9 +125,11 @@ def scenario_command(
     missed (not noticed before the next one).
 
     With --recorded, operators are those of differential evolution in recorded runs. The table shows
-    the score of a method there: 0 is uniform choice, 1 the best operator of each generation.
+    the score of a method there (0 is uniform choice, 1 the best operator of each generation), and
+    its place among the published methods and among all combinations of components.
     """
     if recorded:
+        _check_unused(choice, comparison, plot=plot)
         _replay(split_names(comparison.methods), comparison.seed)
         return
     if plot is not None:
@@ -153,33 +161,57 @@ def _table(outcome: ScenarioResult) -> Table:
     return table
 
 
+def _check_unused(*choices: object, plot: Path | None) -> None:
+    """Raise an error if an option does not apply to recorded runs."""
+    unused = [
+        field.name
+        for choice in choices
+        for field in fields(choice)  # type: ignore[arg-type]
+        if field.name not in ("methods", "seed") and getattr(choice, field.name) != field.default
+    ]
+    for name in [*unused, *(["plot"] if plot else [])]:
+        raise InvalidParameter(
+            f"--recorded does not accept --{name}; it replays methods on recorded runs",
+            name=f"--{name}", value=True,
+        )  # fmt: skip
+
+
 def _replay(names: list[str], seed: int) -> None:
     """Print the scores of methods, and of the best choices in hindsight, on recorded runs."""
     by_host = {host: traces.load(host) for host in traces.HOSTS}
+    scale, published = load_map(), traces.published()
     table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False)
     table.add_column("method")
     for host in by_host:
         table.add_column(f"score, {host}", justify="right")
-    table.add_column(f"place of {len(load_map()):,}", justify="right")
+    for column in (f"place among {len(published)}", "score, map", f"place of {len(scale):,}"):
+        table.add_column(column, justify="right")
     for name in expanded(names, selecting=True):
         title, cells = name, []
-        by_run: dict[str, float] = {}
+        scores: dict[str, FloatArray] = {}
         for host, runs in by_host.items():
             title, method = find_method(name, runs[0].offspring.shape[2])
-            own = traces.score(method, runs, seed)
-            cells.append(str(estimate(own)))
-            if host == "nine":
-                by_run = dict(zip((run.name for run in runs), own.tolist(), strict=True))
-        table.add_row(Text(title, style="bold"), *cells, f"{load_map().place(by_run):,}")
+            scores[host] = traces.score(method, runs, seed)
+            cells.append(str(estimate(scores[host])))
+        mean = float(np.mean([own.mean() for own in scores.values()]))
+        nine = zip((run.name for run in by_host["nine"]), scores["nine"].tolist(), strict=True)
+        by_run = dict(nine)
+        on_map = np.array([by_run[run] for run in scale.replayed])
+        better = sum(other > mean + _ROUNDING for key, other in published.items() if key != title)
+        cells += [str(1 + better), str(estimate(on_map)), f"{scale.place(by_run):,}"]
+        table.add_row(Text(title, style="bold"), *cells)
     for field, title in _HINDSIGHT.items():
-        scores = [
+        own = [
             estimate(np.array([r.baselines.score(getattr(r.baselines, field)) for r in runs]))
             for runs in by_host.values()
         ]
-        table.add_row(Text(title, style="dim"), *map(str, scores))
+        table.add_row(Text(title, style="dim"), *map(str, own))
     console.print(table)
+    runs_of_host, combinations = len(by_host["nine"]), f"{len(scale):,} combinations"
     console.print(
-        f"[dim]{len(by_host['nine'])} recorded runs of each host, version {traces.VERSION}; 0 is "
-        "uniform choice, 1 the best operator of each generation; ± one standard error. The place "
-        f"is that on the map of methods, by {len(load_map().replayed)} runs of nine[/]"
+        f"[dim]{runs_of_host} recorded runs of each host, version {traces.VERSION}, seed {seed}. "
+        "Score: 0 is uniform choice, 1 the best operator of each generation; ± one standard error. "
+        f"The {len(published)} are the published methods, by the mean of both hosts. Map, version "
+        f"{MAP_VERSION}: the {len(scale.replayed)} runs of nine that all {combinations} of "
+        "components were replayed on.[/]"
     )

@@ -13,10 +13,12 @@ merit of the operators that it chose, on a scale from uniform choice (0) to the 
 knows the best operator of each generation.
 """
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from types import MappingProxyType
 from typing import NamedTuple
 from zlib import crc32
 
@@ -159,6 +161,23 @@ def load(host: str, instances: Sequence[int] = (1, 2)) -> tuple[OutcomeTrace, ..
             for instance in instances
             for function in range(1, 25)
         )
+
+
+@cache
+def published() -> Mapping[str, float]:
+    """Return the scores of the literature's methods, means over the recorded runs of both hosts.
+
+    Examples
+    --------
+    >>> from uaos.scenarios import traces
+    >>> len(traces.published())
+    27
+    """
+    text = files("uaos").joinpath("data", "traces-published.csv").read_text("utf-8")
+    return MappingProxyType({
+        row["method"]: sum(float(row[host]) for host in HOSTS) / len(HOSTS)
+        for row in csv.DictReader(text.splitlines())
+    })  # fmt: skip
 
 
 def _trace(arrays: Mapping[str, FloatArray], name: str) -> OutcomeTrace:
