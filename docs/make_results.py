@@ -1532,6 +1532,7 @@ def phrases() -> dict[str, list[str]]:
             f"first of {len(outsiders)} optimizers by mean rank",
             "[{better:.0%} of {methods}".format(**_simulated_portfolio()).replace("%", " %"),
         ],
+        "docs/adapters.md": _phrases_of_adapters(),
         "docs/reproduce.md": [f"{_with_defaults()} of them also have [defaults of ours]"],
         "docs/comparison.md": [
             f"default solves {fresh['portfolio']} of 120 problems, "
@@ -1601,6 +1602,21 @@ def phrases() -> dict[str, list[str]]:
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
         ],
     }
+
+
+def _phrases_of_adapters() -> list[str]:
+    """Return in which libraries adaptive choice is ahead, significantly or not."""
+    rows = [row.strip("| ").split(" | ") for row in adapters_broad().splitlines()[2:]]
+    ahead = sum(float(row[3]) < float(row[4].strip("*")) for row in rows)
+    default, chance = (
+        [row[0].removeprefix("pymoo ") for row in rows if row[column].endswith("*")]
+        for column in (4, 5)
+    )
+    return [
+        f"ahead of the library's default in {'all six' if ahead == 6 else WORDS[ahead]}, "
+        f"significantly so in {WORDS[len(default)]} (pymoo's {', '.join(default[:-1])} and "
+        f"{default[-1]}). Against random choice it is significantly ahead in {chance[0]} only",
+    ]
 
 
 def _unsolved() -> str:
