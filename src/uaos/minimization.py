@@ -149,7 +149,7 @@ def minimize(
         "sync" evaluates whole batches, so that a seed gives the same run with any number of
         workers. "async" gives each worker its next point as soon as it is free, which keeps all of
         them busy where evaluations take different times; the run then depends on these times. Its
-        `result.log`, given here, repeats it. Noise is not noticed, and `jac` is not used.
+        `result.log`, given here, repeats it. `jac` is not used, and outliers count as noise.
     rng
         Another name of `seed`.
     popsize : int or str, optional

@@ -93,11 +93,6 @@ class Ending:
         why = "some values of the function are off: fun was found twice at x"
         return Ending(self.status, f"{self.message}; {why}")
 
-    def without_estimate(self) -> "Ending":
-        """Return the ending of a run on a noisy function whose values are taken as they are."""
-        why = "fun is the lowest single value: an asynchronous run does not average"
-        return Ending(self.status, f"{self.message}; {why}")
-
     @classmethod
     def unfinished(cls) -> "Ending":
         """Return the ending of a run that is not finished."""

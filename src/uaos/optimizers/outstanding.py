@@ -89,16 +89,17 @@ class Outstanding:
         """Number of points that are out."""
         return sum(o.handed_out - int(o.replies.told.sum()) for o in self._open)
 
-    def ask(self, n: int) -> list[tuple[int, FloatArray]]:
+    def ask(self, n: int, *, new: bool = True) -> list[tuple[int, FloatArray]]:
         """Return up to n points, each with its number.
 
         There are fewer if the budget is spent, or the optimizer must learn before it goes on.
+        Without `new`, they are the rest of what it has proposed.
         """
         points: list[tuple[int, FloatArray]] = []
         while len(points) < n:
             source = next((o for o in self._open if o.handed_out < len(o.points)), None)
             if source is None:
-                if not self._can_propose():
+                if not (new and self._can_propose()):
                     break
                 source = self._propose(n - len(points))
             points.append((source.first + source.handed_out, source.points[source.handed_out]))

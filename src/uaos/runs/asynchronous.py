@@ -16,9 +16,16 @@ from uaos.runs.run import DEFAULT_RULES, Observer, Run
 from uaos.runs.stopping import StoppingRule
 from uaos.statefile import SavedState
 
+#: The number of a point that is evaluated again, beside those of the search.
+_PROBE = 2**62
+
 
 class AsynchronousRun(Run):
-    """Run that hands out points one by one and never waits for the slowest.
+    """Run that hands out points one by one and does not wait for the slowest.
+
+    Noise is looked for beside the search. Once a function turns out to be noisy, or is known to be,
+    all workers share the repeated evaluations by which noise is measured and candidates are
+    compared. Then, and only then, the run waits for the points that are out.
 
     It depends on the order in which evaluations end, so that the same seed may give a different run
     each time. The result has a log of this order: the number of workers; then, for each time that
@@ -30,7 +37,7 @@ class AsynchronousRun(Run):
     optimizer, evaluator, rules, observers, ending
         As for every run.
     noise : ExactValues, optional
-        Values are taken as they are; if they are expected to be noisy, the message says so.
+        As for every run, but outliers are taken for noise.
     log : array_like of int, optional
         The log of the run to repeat.
     """
@@ -45,33 +52,68 @@ class AsynchronousRun(Run):
         noise: ExactValues | None = None,
         log: Sequence[int] | IntArray | None = None,
     ) -> None:
-        expected = noise is not None and noise.expected
-        super().__init__(
-            optimizer, evaluator, rules, observers, ending, ExactValues(expected=expected)
-        )
+        super().__init__(optimizer, evaluator, rules, observers, ending, noise)
         self._source = evaluator if log is None else _Replay(evaluator, log)
         self._log: list[int] | None = [self._source.workers]
+        self._points: Outstanding  # of the search
+        self._probing = False  # whether a point is being evaluated again, beside them
 
     def advance(self) -> None:
         """Ask, evaluate and tell, point by point, until a rule ends the run."""
-        source = self._source
-        points = Outstanding(self.optimizer, source.workers)
+        self._points = Outstanding(self.optimizer, self._source.workers)
         while not self._stops():
-            for number, x in points.ask(source.workers - points.waiting):
-                source.submit(number, x, points.epsilon(number))
-            finished = source.collect()
-            self.optimizer.spending.recalled = self.evaluator.memory.recalled
-            for outcome in finished:
-                points.tell(*outcome)
-            if self._log is not None:
-                self._log += [len(finished), *(outcome.number for outcome in finished)]
+            probe = self.noise.probe()
+            if probe is not None:
+                self._probing = True
+                with self.evaluator.memory.unused():
+                    self._source.submit(_PROBE, probe, 0.0)
+            self._fill()
+            self._collect()
             self._batches += 1
             for observer in self.observers:
                 observer.told(self.optimizer)
+        if self.ending is not None and self.noise.goes_on(self.ending):
+            self._finish()
+
+    def _measure_noise(self) -> None:
+        """Measure noise once the values are known to be noisy, when no point is out."""
+        if self.noise.due and (self.noise.expected or self.noise.detected):
+            while self._fill(new=False) or self._out:
+                self._collect()
+            self.noise.check()
+
+    @property
+    def _out(self) -> int:
+        """Number of points that are being evaluated."""
+        return self._points.waiting + self._probing
+
+    def _fill(self, *, new: bool = True) -> int:
+        """Give each free worker a point; return how many there were."""
+        asked = self._points.ask(self._source.workers - self._out, new=new)
+        for number, x in asked:
+            self._source.submit(number, x, self._points.epsilon(number))
+        return len(asked)
+
+    def _collect(self) -> None:
+        """Wait for evaluations to end, and tell their values."""
+        finished = self._source.collect()
+        self.optimizer.spending.recalled = self.evaluator.memory.recalled
+        for outcome in finished:
+            if outcome.number == _PROBE:
+                self._probing = False
+                self.noise.probed(outcome.value)
+            else:
+                self._points.tell(*outcome)
+                self.noise.heard(np.array([outcome.value]))
+        if self._log is not None:
+            self._log += [len(finished), *(outcome.number for outcome in finished)]
+
+    def _finish(self) -> None:
+        """Wait for the points that are out."""
+        while self._out:
+            self._collect()
 
     def _described(self, result: Result) -> Result:
-        if self.noise.expected and self.ending is not None:
-            self.ending = self.ending.without_estimate()
         described = super()._described(result)
         log = None if self._log is None else np.array(self._log)
         return dataclasses.replace(described, log=log)

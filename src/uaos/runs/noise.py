@@ -20,6 +20,8 @@ from uaos.statefile import SavedState, State
 
 #: The largest share of the evaluations for detection; runs too short for one check are not checked.
 DETECTION = 0.01
+#: Rounding of a sum, as a share of its terms.
+RESOLUTION = 4 * np.finfo(float).eps
 #: A best point is checked, too, when it has been the best for this share of the evaluations, and
 #: for this many per dimension: lucky points stay the best for long.
 STANDING, LEAST_STANDING = 0.25, 3
@@ -180,8 +182,32 @@ class ExactValues:
         """Set the optimizer of the run, and what evaluates points again."""
         self.optimizer, self.evaluate = optimizer, evaluate
 
+    @property
+    def due(self) -> bool:
+        """True if points are to be evaluated again now."""
+        return False
+
     def check(self) -> None:
         """Evaluate points again, if it is time to."""
+        return
+
+    def probe(self) -> FloatArray | None:
+        """Return a point to evaluate again beside others, to detect noise; None if there is none.
+
+        Its value is to be passed to :meth:`probed`.
+        """
+        return None
+
+    def probed(self, value: float) -> None:
+        """Compare the value of :meth:`probe` with the one before."""
+        return
+
+    def goes_on(self, ending: Ending) -> bool:
+        """Return whether points are evaluated again after a run that ended so."""
+        return False
+
+    def heard(self, values: FloatArray) -> None:
+        """Take note of values of the search that arrived one by one."""
         return
 
     def confirmed(self, points: FloatArray, values: FloatArray, *, plain: bool) -> FloatArray:
@@ -249,25 +275,61 @@ class NoiseMeter(ExactValues):
         self.candidates: list[PointEstimate] = []
         self._plain = True  # whether outliers may be the only noise
         self._recent: FloatArray = np.zeros(0)
+        self._resolution = 0.0  # the rounding of terms as large as the first values
         self._next = 0.0  # evaluations at which points are evaluated again
         self._standing = (math.inf, 0.0)  # the best value, and the evaluations since
         self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
+        self._probe: PointEstimate | None = None  # the point that is evaluated beside others
 
-    def check(self) -> None:  # noqa: D102 (see ExactValues)
+    @property
+    def due(self) -> bool:  # noqa: D102 (see ExactValues)
         optimizer = self.optimizer
         feasible = optimizer.best_x is not None and optimizer.best_violation == 0
         if not feasible or len(self._recent) < LEAST_RECENT or optimizer.exhausted:
-            return
-        due = optimizer.evaluations >= self._next
+            return False
         if self.confirmation is not None:
-            if self.confirmation.fails:
-                self._stop_confirming()
-        elif self.detected and due:
-            self._follow()
-        elif not self.detected and (due or self._stands()):
+            return self.confirmation.fails
+        if optimizer.evaluations >= self._next:
+            return True
+        if not self.detected:
+            return self._stands()
+        return not optimizer.noise.strong and self._has_fallen()
+
+    def check(self) -> None:  # noqa: D102 (see ExactValues)
+        if not self.due:
+            return
+        if self.confirmation is not None:
+            self._stop_confirming()
+        elif not self.detected:
             self._detect()
-        elif self.detected and not optimizer.noise.strong and self._has_fallen():
+        elif self.optimizer.evaluations >= self._next:
+            self._follow()
+        else:
             self._measure(FALL_REPEATS)
+
+    def probe(self) -> FloatArray | None:  # noqa: D102 (see ExactValues)
+        x, known = self.optimizer.best_x, self.detected or self.expected
+        if known or self._probe is not None or x is None or not self.due:
+            return None
+        remaining = self.optimizer.remaining
+        if remaining is not None and remaining <= self.optimizer.points_out:
+            return None
+        self._plan_detection()
+        if not self._may_check():
+            return None
+        self._probe = PointEstimate(x)
+        self._probe.include([self.optimizer.best_fitness])
+        self.optimizer.spending.repeats += 1
+        return x
+
+    def probed(self, value: float) -> None:  # noqa: D102 (see ExactValues)
+        estimate, self._probe = self._probe, None
+        if estimate is not None:
+            estimate.include([value])
+            if self._is_noise(
+                estimate.deviation, estimate.mean
+            ):  # the function is noisy: measure how much
+                self.expected, self._next = True, 0.0
 
     @property
     def spread(self) -> float:
@@ -287,12 +349,12 @@ class NoiseMeter(ExactValues):
             estimate = PointEstimate(self.optimizer.best_x)
             estimate.include([self.optimizer.best_fitness])
             self._spend([estimate], repeats)
-            if not self.detected and estimate.deviation > ROUNDING * abs(estimate.mean):
+            if not self.detected and self._is_noise(estimate.deviation, estimate.mean):
                 self._spend([estimate], FIRST_REPEATS - repeats)
             if self._has_outliers(estimate.latest):
                 self._start_confirming()
             else:
-                self._judge(estimate.deviation, abs(estimate.mean))
+                self._judge(estimate.deviation, estimate.mean)
 
     # Detection
 
@@ -311,13 +373,17 @@ class NoiseMeter(ExactValues):
             self._measure(FIRST_REPEATS)
         elif self._may_check():
             self._measure(1)
-        self._next = 2 * self.optimizer.evaluations
-        self._standing = self.optimizer.best_fitness, math.inf  # checked
+        self._plan_detection()
         if self.detected:
             self._next = self.optimizer.evaluations + LEAST_GROWTH
             if self.optimizer.remaining is not None:
                 set_aside = min(self._reserve, self.optimizer.remaining // 2)
                 self.optimizer.spending.reserved += set_aside
+
+    def _plan_detection(self) -> None:
+        """Set when the next check for noise is due, after one of the best point."""
+        self._next = 2 * self.optimizer.evaluations
+        self._standing = self.optimizer.best_fitness, math.inf
 
     def _may_check(self) -> bool:
         """Return whether another check keeps detection below its share of the evaluations."""
@@ -326,11 +392,18 @@ class NoiseMeter(ExactValues):
             return repeats <= DETECTION * self.optimizer.evaluations
         return repeats + 1 <= DETECTION * budget
 
-    def _judge(self, deviation: float, size: float) -> None:
-        """Tell the optimizer of noise, given the deviation and the size of values at a point."""
+    def _is_noise(self, deviation: float, value: float) -> bool:
+        """Return whether values with this deviation, about this value, differ by noise.
+
+        Otherwise they differ by rounding, of the value or of terms as large as the first values.
+        """
+        return deviation > max(ROUNDING * abs(value), self._resolution)
+
+    def _judge(self, deviation: float, value: float) -> None:
+        """Tell the optimizer of noise, given the deviation of values at a point, and their mean."""
         level = self.optimizer.noise.level
         if math.isfinite(deviation):
-            level = deviation if deviation > ROUNDING * size else 0.0
+            level = deviation if self._is_noise(deviation, value) else 0.0
         self.detected = self.detected or self.expected or level > 0
         if self.detected:
             self._measured = (self.optimizer.evaluations, self.spread)
@@ -370,10 +443,20 @@ class NoiseMeter(ExactValues):
         if self.confirmation is not None:
             left = self._left - len(points)
             values = self._confirmed(self.confirmation, points, values, left)
+        self._note_recent(values)
+        return values
+
+    def heard(self, values: FloatArray) -> None:  # noqa: D102 (see ExactValues)
+        self._plain = False  # they cannot be confirmed
+        self._note_recent(values)
+
+    def _note_recent(self, values: FloatArray) -> None:
+        """Add values of the search to the latest ones."""
         finite = values[np.isfinite(values)]
+        if not self._resolution and len(finite):
+            self._resolution = RESOLUTION * float(np.median(np.abs(finite)))
         most = max(RECENT, RECENT_GRADIENTS * (self.optimizer.dimension + 1))
         self._recent = np.concatenate([self._recent, finite])[-most:]
-        return values
 
     def _confirmed(
         self, confirmation: Confirmation, points: FloatArray, values: FloatArray, allowed: float
@@ -407,7 +490,7 @@ class NoiseMeter(ExactValues):
         self._keep(chosen)
         optimizer.credit(np.array([self._bound(estimate) for estimate in newest]))
         if optimizer.noise.strong:  # before, noise at earlier candidates may have been stronger
-            self._judge(typical_deviation(chosen), abs(chosen[-1].mean))
+            self._judge(typical_deviation(chosen), chosen[-1].mean)
         self._note()
         self._next = max(GROWTH * n, n + LEAST_GROWTH)
 
@@ -466,10 +549,13 @@ class NoiseMeter(ExactValues):
     ) -> tuple[Result, Ending]:
         if self.confirmation is not None:
             return result, ending.with_outliers()
-        if self.detected and ending.status not in (Status.TIME, Status.CALLBACK):
+        if self.goes_on(ending):
             self._recommend()
             result = dataclasses.replace(result, nfev=self.optimizer.nfev)
         return self.estimated(result), ending
+
+    def goes_on(self, ending: Ending) -> bool:  # noqa: D102 (see ExactValues)
+        return self.detected and ending.status not in (Status.TIME, Status.CALLBACK)
 
     def estimated(self, result: Result) -> Result:  # noqa: D102 (see ExactValues)
         best = self.best_known()
@@ -521,6 +607,7 @@ class NoiseMeter(ExactValues):
             "candidates": [estimate.state() for estimate in self.candidates],
             "confirmation": None if self.confirmation is None else self.confirmation.state(),
             "plain": self._plain, "recent": self._recent, "next": self._next,
+            "resolution": self._resolution,
             "measured": list(self._measured), "standing": list(self._standing),
         }  # fmt: skip
 
@@ -533,6 +620,7 @@ class NoiseMeter(ExactValues):
         self.confirmation = None if saved is None else Confirmation.from_state(saved)
         self._plain = state["plain"]
         self._recent, self._next = np.array(state["recent"]), state["next"]
+        self._resolution = state["resolution"]
         evaluations, spread = state["measured"]
         self._measured = (evaluations, spread)
         value, since = state["standing"]

@@ -160,26 +160,36 @@ def estimates(axes: Any, history: "History", f_opt: float | None, along: str) ->
     evaluations, mean, error = history.estimates.T
     at = np.interp(evaluations, history.evaluations, getattr(history, along))
     mean, error = mean - (f_opt or 0.0), 2 * np.nan_to_num(error)
+    if len(at) == 1:  # a band and a line need two
+        axes.errorbar(
+            at, mean, error, color="#8FB3E6", linewidth=4, clip_on=False,
+            label="± 2 standard errors",
+        )  # fmt: skip
     axes.fill_between(
         at, mean - error, mean + error, color="#8FB3E6", alpha=0.5, linewidth=0,
-        label="± 2 standard errors",
+        label="± 2 standard errors" if len(at) > 1 else None,
     )  # fmt: skip
-    axes.plot(at, mean, color="#222222", linewidth=1.8, label="mean at the best candidate")
+    axes.plot(
+        at, mean, color="#222222", linewidth=1.8, marker="o" if len(at) == 1 else None,
+        clip_on=len(at) > 1, label="mean at the best candidate",
+    )  # fmt: skip
     lucky = history.best - (f_opt or 0.0)
     axes.plot(
         getattr(history, along), lucky, color="0.6", linewidth=0.8, label="lowest single value"
     )
-    _limit(axes, np.concatenate([mean - error, mean + error, lucky[-1:]]))
+    _limit(axes, np.concatenate([mean - error, mean + error]), lucky[-1])
 
 
-def _limit(axes: Any, values: FloatArray) -> None:
+def _limit(axes: Any, values: FloatArray, lowest: float) -> None:
     """Limit the axis so that values far above most others, such as the first ones, are cut off.
 
-    Far above is more than three interquartile ranges above the upper quartile.
+    Far above is more than three interquartile ranges above the upper quartile. The lowest single
+    value of all is shown if it is at most the range of the values below them.
     """
     finite = values[np.isfinite(values)]
     if len(finite):
         lower, upper = np.percentile(finite, [25, 75])
         low, high = finite.min(), finite[finite <= upper + 3 * (upper - lower)].max()
+        low = lowest if 2 * low - high <= lowest < low else low
         margin = 0.05 * (high - low) or 1.0
         axes.set_ylim(low - margin, high + margin)

@@ -126,11 +126,15 @@ class Run:
         """Measure noise, if it is time to, and ask the rules whether the run ends here."""
         if self.ending is not None:
             return True
-        self.noise.check()
+        self._measure_noise()
         rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
         endings = (rule(self.optimizer) for rule in rules)
         self.ending = next((ending for ending in endings if ending is not None), None)
         return self.ending is not None
+
+    def _measure_noise(self) -> None:
+        """Evaluate points again to measure noise, if it is time to."""
+        self.noise.check()
 
     def _evaluate(self, points: FloatArray) -> Evaluated:
         """Return values, violations and details; confirm values if the function has outliers."""

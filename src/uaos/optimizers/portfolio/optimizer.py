@@ -190,6 +190,7 @@ class Portfolio(Optimizer):
         chosen = cast(PortfolioSettings, common)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
         self._horizon = self.budget  # the number of points that the members plan with
+        self._workers = 1  # points that are out at a time
         traits = {"noisy": chosen.noisy, "residuals": chosen.residuals}
         members = chosen.chosen or self._default_members(**traits)
         return dataclasses.replace(chosen, members=self._able(members)), checked_method
@@ -232,10 +233,12 @@ class Portfolio(Optimizer):
 
     def _built(self, member: Member, x0: FloatArray | None = None) -> Optimizer:
         """Return the optimizer of a member."""
-        return member.configuration.build(
+        optimizer = member.configuration.build(
             self.box, seed=int(self.rng.integers(2**62)), budget=self._horizon,
             x0=self.x0 if x0 is None else x0, history=False, integrality=self.integrality,
         )  # fmt: skip
+        optimizer.expect(self._workers)
+        return optimizer
 
     def _seat(self, members: tuple[Member, ...], optimizers: list[Optimizer]) -> None:
         """Let these members take turns from here on."""
@@ -514,6 +517,7 @@ class Portfolio(Optimizer):
     # Several batches at a time
 
     def expect(self, workers: int) -> None:  # noqa: D102 (see Optimizer)
+        self._workers = workers
         for optimizer in self.optimizers:
             optimizer.expect(workers)
 
