@@ -71,8 +71,8 @@ def test_every_table_of_numbers_is_made_from_data(made: ModuleType) -> None:
 def test_notes_of_the_catalogue_say_what_their_data_say(made: ModuleType) -> None:
     """Ratios to published running times, and problems solved."""
     ratios = {
-        row.strip("| ").split(" | ")[0]: sorted(map(float, row.strip("| ").split(" | ")[1:]))
-        for row in made.archive().splitlines()[2:]
+        name: sorted(float(cell.replace("∞", "inf")) for cell in cells)
+        for name, *cells in (r.strip("| ").split(" | ") for r in made.archive().splitlines()[2:])
     }
     low, *_, high = ratios["DE-uniform"]
     assert f"{low:.2f} to {high:.2f} times" in configuration("DE-uniform").note
