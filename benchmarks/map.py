@@ -245,13 +245,25 @@ def pack(layer: Path, folder: Path) -> None:
 
 
 def write_page(method_map: MethodMap) -> None:
-    """Write the scores that the page docs/map.md shows, in thousandths."""
-    start = np.unravel_index(method_map.number(uaos.method("SaDE")), method_map.shape)
+    """Write what the page docs/map.md shows: scores in thousandths, effects by group, methods."""
     scores = method_map.replays.mean(axis=1), method_map.estimates
     replays, runs = (np.rint(1000 * values).astype(int).tolist() for values in scores)
-    components = {family: list(names) for family, names in method_map.components.items()}
-    content = {"components": components, "start": [int(place) for place in start],
-               "scores": {"replays": replays, "runs": runs}}  # fmt: skip
+
+    def places(method: uaos.Method) -> list[int]:
+        return [int(k) for k in np.unravel_index(method_map.number(method), method_map.shape)]
+
+    effects: dict[str, list[list[int]]] = {}  # by sample of runs: effect and half its interval
+    with (DATA / "map-component-effects.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            pair = [round(1000 * float(row[key])) for key in ("effect", "interval")]
+            effects.setdefault(row["runs"], []).append(pair)
+    content = {
+        "components": {family: list(names) for family, names in method_map.components.items()},
+        "published": {name: places(method) for name, method in literature().items()},
+        "start": "SaDE",
+        "scores": {"replays": replays, "runs": runs},
+        "effects": effects,
+    }
     (DATA.parents[1] / "assets" / "map-data.js").write_text(
         f"window.uaosMap = {json.dumps(content, separators=(',', ':'))};\n", "utf-8"
     )

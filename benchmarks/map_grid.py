@@ -1,26 +1,33 @@
-"""Run a coarse grid of the map's methods in further hosts: NSGA-II, and a portfolio (simulated).
+"""Run a coarse grid of the map's methods in further hosts.
 
-    python benchmarks/map_grid.py record members.db     runs of the members, by `uaos bench`
-    python benchmarks/map_grid.py run nsga2 FILE        real runs (needs pymoo)
-    python benchmarks/map_grid.py run portfolio FILE members.db
-    python benchmarks/map_grid.py describe FILE ...     docs/results/data/map-grid.csv
+    python benchmarks/map_grid.py run nine FILE         differential evolution, as in map_runs.py
+    python benchmarks/map_grid.py run mix FILE          the same with the operators of `mix`
+    python benchmarks/map_grid.py run wide FILE         with 27 operators: strategy, F and CR
+    python benchmarks/map_grid.py run alns FILE         large neighborhood search (needs alns)
+    python benchmarks/map_grid.py run nsga2 FILE        NSGA-II (needs pymoo)
+    python benchmarks/map_grid.py record members.db     runs of a portfolio's members
+    python benchmarks/map_grid.py run portfolio FILE members.db     a portfolio, simulated
+    python benchmarks/map_grid.py describe FILE ...     docs/results/data/map-grid*.csv
     python benchmarks/map_grid.py settings              docs/results/data/map-settings.csv
 
 FILE (.csv) gets a row per run: host, problem, number of the method on the map (-1 is uniform
 choice, -2 the portfolio's own method), seed, and value, the smaller the better. The same command
-continues it. The value is minus the hypervolume in NSGA-II; in the portfolio it is the mean over
-COCO's targets of the logarithm of the evaluations that it took, ten times the budget for a target
-that was missed. The score of a run is the share of runs with uniform choice on the same problem
-that end with a larger value. `settings` replays methods with other hyper-parameters.
+continues it. The value is the logarithm of the final error in differential evolution, the
+objective in large neighborhood search, and minus the hypervolume in NSGA-II; in the portfolio it is
+the mean over COCO's targets of the logarithm of the evaluations that it took, ten times the budget
+for a target that was missed. The score of a run is the share of runs with uniform choice on the
+same problem that end with a larger value. `settings` replays methods with other hyper-parameters.
 """
 
 import csv
+import dataclasses
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from map import write
@@ -34,14 +41,20 @@ from uaos.scenarios import load_map, traces
 from uaos.selection.components import FAMILIES
 
 #: Methods of the grid, drawn evenly over the selections, and runs with uniform choice per problem.
-METHODS, UNIFORM_RUNS = 56, 15
+METHODS, UNIFORM_RUNS = 140, 15
 #: Methods of the upper half that are replayed with other hyper-parameters, and settings of each.
 REDRAWN, SETTINGS = 100, 3
 UNIFORM, LEADER = -1, -2
 #: Operators of the recorded runs; the floor of probabilities is below 1 / OPERATORS.
 OPERATORS = 9
+#: Operators of the wide pool.
+WIDE = 27
 ZDT = ("zdt1", "zdt2", "zdt3", "zdt6")
 POPULATION, GENERATIONS = 40, 40
+#: Instance and evaluations per dimension of the runs of differential evolution.
+INSTANCE, BUDGET = 7, 500
+#: Iterations of large neighborhood search, and of a generation of its methods.
+ITERATIONS, SEGMENT = 1000, 25
 MEMBERS = ("BFGS", "CMA-ES", "mix", "STEP")
 CAUTIOUS, GREEDY = ("proportional", "shares"), ("greedy", "epsilon_greedy")
 
@@ -64,7 +77,10 @@ def jobs(host: str, problems: list[str]) -> Iterator[tuple[str, int, int]]:
     for problem in problems:
         yield from ((problem, UNIFORM, seed) for seed in range(1, UNIFORM_RUNS + 1))
     for number in grid():
-        yield from ((problem, number, 100 + k) for k, problem in enumerate(problems))
+        yield from (
+            (problem, number, 100 + len(problems) * number + k)
+            for k, problem in enumerate(problems)
+        )
 
 
 def method_of(number: int) -> uaos.Method | None:
@@ -72,6 +88,49 @@ def method_of(number: int) -> uaos.Method | None:
     if number == LEADER:
         return None
     return uaos.method("uniform") if number == UNIFORM else load_map().method(number)
+
+
+def evolution(host: str) -> tuple[list[str], Callable[[str, uaos.Method, int], float]]:
+    """Return the problems of differential evolution, and what runs it with a pool."""
+    from map_hosts import wide
+    from map_runs import DIMENSION, final_error
+
+    suite = uaos.suite("bbob", dimension=DIMENSION, instances=str(INSTANCE))
+    problems = {problem.name: problem for problem in suite}
+    algorithm = wide() if host == "wide" else {"nine": "uniform", "mix": "mix"}[host]
+
+    def value(problem: str, method: uaos.Method, seed: int) -> float:
+        fitting = fitted(method, WIDE) if host == "wide" else method
+        return final_error(fitting, problems[problem], BUDGET * DIMENSION, seed, algorithm)
+
+    return list(problems), value
+
+
+def fitted(method: uaos.Method, n_operators: int) -> uaos.Method:
+    """Return a method with floors of probabilities for more operators than the paper's nine."""
+    content = method.to_dict()
+    own = content["probability"]
+    if "p_min" in own:
+        own["p_min"] *= OPERATORS / n_operators
+    return uaos.Method.from_dict(content)
+
+
+def alns() -> tuple[list[str], Callable[[str, uaos.Method, int], float]]:
+    """Return the problems of large neighborhood search, and what runs it."""
+    from map_hosts import alns_problems
+
+    from uaos.adapters.alns import AdaptiveSelect
+
+    problems = alns_problems()
+
+    def value(problem: str, method: uaos.Method, seed: int) -> float:
+        example = dataclasses.replace(problems[problem], iterations=ITERATIONS)
+        return example.solve(
+            lambda d, r: AdaptiveSelect(d, r, method=method, segment=SEGMENT, budget=ITERATIONS),
+            seed,
+        )
+
+    return list(problems), value
 
 
 def nsga2(problem: str, method: uaos.Method, seed: int) -> float:
@@ -121,8 +180,32 @@ def run(host: str, file: Path, problems: list[str], value: Callable[..., float])
                 out.flush()
 
 
-def scores_of(rows: list[dict[str, str]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the methods of a host, and their scores by problem."""
+class Runs(NamedTuple):
+    """The runs of a host."""
+
+    host: str
+    numbers: np.ndarray  # (methods,), numbers on the map
+    values: np.ndarray  # (methods, problems)
+    uniform: np.ndarray  # (runs, problems), with uniform choice
+
+    def scores(self) -> np.ndarray:
+        """Return the share of runs with uniform choice that are worse, (methods, problems)."""
+        worse = (self.uniform > self.values[:, None]).mean(axis=1)
+        return np.asarray(worse + (self.uniform == self.values[:, None]).mean(axis=1) / 2)
+
+    def drawn(self, rng: np.random.Generator) -> "Runs":
+        """Return a replicate with methods, problems and runs of uniform choice drawn."""
+        (n, P), m = self.values.shape, len(self.uniform)
+        methods, problems = rng.integers(n, size=n), rng.integers(P, size=P)
+        references = self.uniform[rng.integers(m, size=m)]
+        return Runs(self.host, self.numbers[methods], self.values[methods][:, problems],
+                    references[:, problems])  # fmt: skip
+
+
+def read_runs(file: Path) -> Runs:
+    """Return the runs of a file, of all methods that have one on each problem."""
+    with file.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
     uniform, own = defaultdict(list), defaultdict(dict)
     for row in rows:
         number, value = int(row["method"]), float(row["value"])
@@ -130,48 +213,65 @@ def scores_of(rows: list[dict[str, str]]) -> tuple[np.ndarray, np.ndarray]:
             uniform[row["problem"]].append(value)
         else:
             own[number][row["problem"]] = value
-    problems = list(uniform)
-    complete = [number for number, by in own.items() if len(by) == len(problems)]
-    scores = []
-    for number in complete:
-        pairs = [(np.array(uniform[p]), own[number][p]) for p in problems]
-        scores.append([np.mean((u > v) + 0.5 * (u == v)) for u, v in pairs])
-    return np.array(complete), np.array(scores)
+    complete = [number for number, by in own.items() if len(by) == len(uniform)]
+    values = [[own[number][problem] for problem in uniform] for number in complete]
+    return Runs(
+        rows[0]["host"], np.array(complete), np.array(values), np.array(list(uniform.values())).T
+    )
+
+
+def between(scores: np.ndarray) -> float:
+    """Return the standard deviation of the methods' scores, without the noise of single runs.
+
+    The variance of the methods is the mean covariance of their scores on two problems.
+    """
+    covariances = np.cov(scores.T)
+    pairs = ~np.eye(len(covariances), dtype=bool)
+    return float(np.sqrt(max(0.0, covariances[pairs].mean())))
+
+
+def summary(runs: Runs) -> dict[str, float]:
+    """Return what the runs of a host say, apart from correlations."""
+    scores = runs.scores()
+    means, deviation = scores.mean(axis=1), between(scores)
+    selections = np.array([load_map().names(int(number))[-1] for number in runs.numbers])
+    cautious, greedy = (means[np.isin(selections, names)].mean() for names in (CAUTIOUS, GREEDY))
+    return {
+        "mean score": float(means.mean()), "deviation": deviation,
+        "better than uniform": float(stats.norm.sf(0.5, means.mean(), max(deviation, 1e-6))),
+        "cautious less greedy": float(cautious - greedy),
+    }  # fmt: skip
 
 
 def describe(files: list[Path]) -> None:
     """Write how the methods do in each host, and whether the map knew."""
-    rows = []
+    rows, table, scale = [], [], load_map()
     for file in files:
-        with file.open(encoding="utf-8") as lines:
-            runs = list(csv.DictReader(lines))
-        numbers, scores = scores_of(runs)
-        leader = scores[numbers == LEADER]
-        numbers, scores = numbers[numbers >= 0], scores[numbers >= 0]
-        means, scale = scores.mean(axis=1), load_map()
-        replayed = scale.replays[numbers].mean(axis=1)
-        selections = np.array([scale.names(int(number))[-1] for number in numbers])
-        rng = np.random.default_rng(1)
-        differences = []
-        for drawn in [
-            np.arange(scores.shape[1]),
-            *rng.integers(0, scores.shape[1], (999, scores.shape[1])),
-        ]:
-            cells = scores[:, drawn].mean(axis=1)
-            groups = [cells[np.isin(selections, names)].mean() for names in (CAUTIOUS, GREEDY)]
-            differences.append(groups[0] - groups[1])
-        low, high = np.quantile(differences[1:], [0.025, 0.975])
-        row = {
-            "host": runs[0]["host"], "problems": scores.shape[1], "methods": len(numbers),
-            "mean score": means.mean(), "better than uniform": (means > 0.5).mean(),
+        every = read_runs(file)
+        leader = every.scores()[every.numbers == LEADER]
+        own = every.numbers >= 0
+        runs = every._replace(numbers=every.numbers[own], values=every.values[own])
+        means, rng = runs.scores().mean(axis=1), np.random.default_rng(1)
+        replicates = [summary(runs.drawn(rng)) for _ in range(500)]
+        row: dict[str, object] = {
+            "host": runs.host, "problems": runs.values.shape[1], "methods": len(runs.numbers),
+        }  # fmt: skip
+        for quantity, value in summary(runs).items():
+            low, high = np.quantile([one[quantity] for one in replicates], (0.025, 0.975))
+            row |= {quantity: value, f"{quantity}, from": low, f"{quantity}, to": high}
+        row |= {
             "best": means.max(), "own method": leader.mean() if len(leader) else "",
-            "cautious less greedy": differences[0], "from": low, "to": high,
-            "rank correlation, replays": stats.spearmanr(means, replayed)[0],
-            "rank correlation, real runs": stats.spearmanr(means, scale.estimates[numbers])[0],
+            "rank correlation, replays":
+                stats.spearmanr(means, scale.replays[runs.numbers].mean(axis=1))[0],
+            "rank correlation, real runs":
+                stats.spearmanr(means, scale.estimates[runs.numbers])[0],
         }  # fmt: skip
         rows.append({k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()})
-        print(rows[-1])
+        print(rows[-1], flush=True)
+        table += [{"host": runs.host, "method": int(number), "score": f"{mean:.4f}"}
+                  for number, mean in zip(runs.numbers, means, strict=True)]  # fmt: skip
     write("map-grid", rows)
+    write("map-grid-scores", table)
 
 
 def redrawn(method: uaos.Method, rng: np.random.Generator) -> uaos.Method:
@@ -232,6 +332,10 @@ def main() -> None:
                 "--without-uniform", "--dim", "5", "--instances", "3", "--budget", "1000D",
                 "--jobs", "1",
             ], check=True)  # fmt: skip
+        case ["run", ("nine" | "mix" | "wide") as host, file]:
+            run(host, Path(file), *evolution(host))
+        case ["run", "alns", file]:
+            run("alns", Path(file), *alns())
         case ["run", "nsga2", file]:
             run("nsga2", Path(file), list(ZDT), nsga2)
         case ["run", "portfolio", file, store]:

@@ -30,20 +30,24 @@ FUNCTIONS = "1,3,6,8,10,13,15,17,21,22,23,24"
 GENERATIONS, OFFSPRING, EVERY = 40, 20, 5
 
 
-def record_wide() -> dict[str, np.ndarray]:
-    """Return recorded runs of differential evolution with a wide pool."""
-    from traces import record
-
+def wide() -> uaos.Configuration:
+    """Return differential evolution with a wide pool."""
     pool = [
         uaos.Operator(strategy, F=F, CR=CR)
         for strategy, F, CR in itertools.product(STRATEGIES, F_VALUES, CR_VALUES)
     ]
     uniform = uaos.configuration("uniform")
     settings = dataclasses.replace(uniform.settings, pool=pool)
-    configuration = uaos.Configuration("wide", uniform.method, settings)
+    return uaos.Configuration("wide", uniform.method, settings)
+
+
+def record_wide() -> dict[str, np.ndarray]:
+    """Return recorded runs of differential evolution with a wide pool."""
+    from traces import record
+
     arrays = {}
     for problem in uaos.suite("bbob", dimension=10, functions=FUNCTIONS, instances="3"):
-        parents, ratios = record(configuration, problem)
+        parents, ratios = record(wide(), problem)
         arrays[f"{problem.name} parents"] = parents
         arrays[f"{problem.name} offspring"] = parents[:, :, None] * 10.0**ratios
         print(f"wide {problem.name}", flush=True)
@@ -55,18 +59,24 @@ def record_alns() -> dict[str, np.ndarray]:
 
     The offspring of an iteration are made of the current solution, by every pair.
     """
+    arrays = {}
+    for name, example in alns_problems().items():
+        parents, offspring = record_search(example, int(name.rpartition(", ")[2]))
+        arrays[f"{name} parents"], arrays[f"{name} offspring"] = parents, offspring
+        print(f"alns {name}", flush=True)
+    return arrays
+
+
+def alns_problems():  # type: ignore[no-untyped-def]
+    """Return four problems of large neighborhood search, three instances of each."""
     from alns_examples import cutting_stock, flow_shop, salesman, vehicles
 
-    arrays = {}
+    problems = {}
     for instance in (1, 2, 3):
-        examples = (salesman(100, instance), vehicles(60, instance), cutting_stock(120, instance),
-                    flow_shop(30, 5, instance))  # fmt: skip
-        for example in examples:
-            name = f"{example.name}, {instance}"
-            parents, offspring = record_search(example, instance)
-            arrays[f"{name} parents"], arrays[f"{name} offspring"] = parents, offspring
-            print(f"alns {name}", flush=True)
-    return arrays
+        for example in (salesman(100, instance), vehicles(60, instance),
+                        cutting_stock(120, instance), flow_shop(30, 5, instance)):  # fmt: skip
+            problems[f"{example.name}, {instance}"] = example
+    return problems
 
 
 def record_search(example, seed: int):  # type: ignore[no-untyped-def]

@@ -99,10 +99,13 @@ TUNED = ("U-AOS-FW", "RecPM-tuned", "PM-AdapSS-tuned", "F-AUC-MAB-tuned", "Compa
 
 
 def final_error(
-    method: uaos.Method, problem: Problem, budget: int, seed: int, algorithm: str = "uniform"
-) -> float:
+    method: uaos.Method, problem: Problem, budget: int, seed: int,
+    algorithm: str | uaos.Configuration = "uniform",
+) -> float:  # fmt: skip
     """Return the logarithm of the error that a run with an algorithm's operators ends with."""
-    host = dataclasses.replace(uaos.configuration(algorithm).settings, NP=NP)
+    if isinstance(algorithm, str):
+        algorithm = uaos.configuration(algorithm)
+    host = dataclasses.replace(algorithm.settings, NP=NP)
     run = uaos.Configuration("map", method, host).build(
         problem.bounds, seed=seed, history=False, budget=budget
     )
@@ -476,22 +479,24 @@ def regression_to_the_mean(folder: Path) -> list[dict[str, object]]:
 
 
 def published(method_map: MethodMap) -> list[dict[str, object]]:
-    """Return what real runs let expect of published methods, and the best exchange of a component.
+    """Return what real runs let expect of published methods, and of exchanging a component.
 
-    The methods have the components of the publications, and default hyper-parameters.
+    The methods have the components of the publications, and default hyper-parameters. The column
+    of a family has what the best of its components would add.
     """
     expected = method_map.estimates.reshape(method_map.shape)
     rows: list[dict[str, object]] = []
     for name, method in literature().items():
         place = np.unravel_index(method_map.number(method), method_map.shape)
-        exchanges = {
-            f"{family}: {other}": expected[(*place[:f], k, *place[f + 1 :])]
-            for f, (family, others) in enumerate(method_map.components.items())
-            for k, other in enumerate(others)
-        }
+        gains, exchanges = {}, {}
+        for f, (family, names) in enumerate(method_map.components.items()):
+            own = expected[(*place[:f], slice(None), *place[f + 1 :])]
+            gains[family] = own.max() - expected[place]
+            exchanges[f"{family}: {names[own.argmax()]}"] = own.max()
         best = max(exchanges, key=exchanges.__getitem__)
-        rows.append({"method": name, "expected": f"{expected[place]:.3f}", "exchange": best,
-                     "after it": f"{exchanges[best]:.3f}"})  # fmt: skip
+        rows.append({"method": name, "expected": f"{expected[place]:.3f}",
+                     **{family: f"{gain:.3f}" for family, gain in gains.items()},
+                     "exchange": best, "after it": f"{exchanges[best]:.3f}"})  # fmt: skip
     return rows
 
 

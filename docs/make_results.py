@@ -86,8 +86,18 @@ def mean_log(method: str) -> str:
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table whose first column is text and whose others are numbers."""
-    lines = [f"| {' | '.join(names)} |", "|---" + "|--:" * (len(names) - 1) + "|"]
+    """Return a table whose columns of numbers are aligned to the right."""
+    rows = list(rows)
+
+    def is_text(cell: str) -> bool:
+        return sum(map(str.isalpha, cell)) > sum(map(str.isdigit, cell))
+
+    columns = enumerate(zip(*rows, strict=True))
+    number = [k > 0 and 2 * sum(map(is_text, column)) <= len(rows) for k, column in columns]
+    lines = [
+        f"| {' | '.join(names)} |",
+        "|" + "|".join("--:" if n else "---" for n in number) + "|",
+    ]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
@@ -793,11 +803,17 @@ def map_components() -> str:
     for family in dict.fromkeys(row["family"] for row in rows):
         own = sorted((r for r in rows if r["family"] == family), key=lambda r: -float(r["effect"]))
         table += [
-            (f"{family}: {r['component']}", f"{float(r['score']):.3f}",
+            (f"{family}: {r['component']}", f"{float(r['score']):.3f}".replace("-0.000", "0.000"),
              f"{float(r['effect']):+.3f} ± {float(r['interval']):.3f}".replace("-", "−"))
             for r in (*own[:2], own[-1])
         ]  # fmt: skip
     return markdown(("component", "mean score", "effect, 95 % interval"), table)
+
+
+def _on_two_lines(method: str, components: str) -> str:
+    """Return a method with its components, broken after the second one."""
+    names = components.replace("_", " ").split(" / ")
+    return f"{method}: {' / '.join(names[:2])} /<br>{' / '.join(names[2:])}"
 
 
 def map_confirmed() -> str:
@@ -808,7 +824,7 @@ def map_confirmed() -> str:
     published.sort(key=lambda r: -float(r["nine, instance 2"]))
     top = [r for r in rows if r["method"].startswith("map-")][:10]
     table = [
-        (f"{r['method']}: {r['components'].replace('_', ' ')}", r["chosen on"],
+        (_on_two_lines(r["method"], r["components"]), r["chosen on"],
          *(f"{r[h]} ± {r[h + ', error']}" for h in ("nine, instance 2", "mix")),
          *real[r["method"]][1:])
         for r in (*top, *published[:6])
@@ -885,7 +901,7 @@ def map_hosts() -> str:
 def map_rounds() -> str:
     """Return the rounds of successive halving."""
     rows = [
-        (r["round"], r["methods"], r["runs"], f"{float(r['mean']):.3f}",
+        (r["round"], f"{int(r['methods']):,}", r["runs"], f"{float(r['mean']):.3f}",
          f"{float(r['of those chosen']):.3f}", f"{float(r['seconds']) / 60:.1f}")
         for r in data("map-rounds")
     ]  # fmt: skip
@@ -912,7 +928,8 @@ def map_run_effects() -> str:
 def map_run_contrasts() -> str:
     """Return cautious less greedy selections by group of functions and by budget."""
     rows = [
-        (r["runs"], r["functions"] if r["runs"][0].isalpha() else "all eight", r["methods"],
+        (r["runs"], r["functions"] if r["runs"][0].isalpha() else "all eight",
+         f"{int(r['methods']):,}",
          f"{float(r['mean']):.3f}",
          f"{float(r['difference']):+.3f}".replace("-", "−"),
          *(f"{float(r[key]):+.3f}".replace("-", "−") for key in ("low", "high")))
@@ -955,11 +972,61 @@ def map_findings() -> str:
     return markdown(("finding", "effect, 95 % interval", "command", "refuted by"), rows)
 
 
+FAMILIES = ("metric", "reward", "quality", "probability", "selection")
+
+
 def map_published() -> str:
     """Return what real runs let expect of published methods, best first."""
     rows = sorted(data("map-published"), key=lambda r: -float(r["expected"]))
-    names = ("method", "expected score", "exchange", "after it")
-    return markdown(names, [tuple(r.values()) for r in rows])
+    names = ("method", "expected score", *FAMILIES, "best exchange")
+    return markdown(names, [
+        (r["method"], r["expected"], *(f"{float(r[f]):.2f}" for f in FAMILIES), r["exchange"])
+        for r in rows
+    ])  # fmt: skip
+
+
+def map_published_gains() -> dict[str, float]:
+    """Return the median gain of exchanging the component of a family in a published method."""
+    rows = data("map-published")
+    return {family: median(float(r[family]) for r in rows) for family in FAMILIES}
+
+
+#: The samples of runs on the page of the map.
+SAMPLES = ("all", "separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
+
+
+def map_group_effects() -> str:
+    """Return the effects of selections and rewards by group of functions."""
+    by_sample: dict[str, list[dict[str, str]]] = {}
+    for row in data("map-component-effects"):
+        by_sample.setdefault(row["runs"], []).append(row)
+    table = []
+    for rows in zip(*(by_sample[name] for name in SAMPLES), strict=True):
+        if rows[0]["family"] not in ("reward", "selection"):
+            continue
+        cells = []
+        for row in rows:
+            effect, half = float(row["effect"]), float(row["interval"])
+            cell = f"{effect:+.2f} ± {half:.2f}".replace("-", "−").replace("−0.00", "0.00")
+            cells.append(f"**{cell}**" if abs(effect) > half else cell)
+        table.append((f"{rows[0]['family']}: {rows[0]['component']}", *cells))
+    return markdown(("component", *SAMPLES), table)
+
+
+def _exchanges_by_family() -> dict[str, list[dict[str, str]]]:
+    """Return the pairs of components of each family."""
+    rows = data("map-exchanges")
+    return {family: [r for r in rows if r["family"] == family] for family in FAMILIES}
+
+
+def map_exchanges() -> str:
+    """Return how many pairs of components are interchangeable, by family."""
+    verdicts = ("interchangeable", "different", "undecided")
+    table = []
+    for family, rows in _exchanges_by_family().items():
+        own = [r["verdict"] for r in rows]
+        table.append((family, str(len(own)), *(str(own.count(v)) for v in verdicts)))
+    return markdown(("family", "pairs", *verdicts), table)
 
 
 def map_state() -> str:
@@ -1005,7 +1072,7 @@ def map_policy() -> str:
 def map_final() -> str:
     """Return the best methods of the rounds beside others on fresh instances."""
     tests = by_name(data("map-final-adapting"))
-    components = {r["method"]: r["components"].replace("_", " ") for r in data("map-winners")}
+    components = {r["method"]: r["components"] for r in data("map-winners")}
     ranked = sorted(overview("map-final", ("all",)), key=lambda row: float(row[3]))
     kinds = {"real-": 10, "": 6, "-method": 6, "uniform": 1}
     left = dict(kinds)
@@ -1017,7 +1084,7 @@ def map_final() -> str:
             continue
         test = tests.get(method)
         cells = (test["wins"], test["losses"]) if test else ("", "")
-        name = f"{method}: {components[method]}" if method in components else method
+        name = _on_two_lines(method, components[method]) if method in components else method
         table.append((name, area, rank, *cells))
     names = ("method", "ECDF area", f"mean rank of {len(ranked)}", "better than uniform on",
              "worse on")  # fmt: skip
@@ -1057,6 +1124,7 @@ def _phrases_of_runs() -> list[str]:
     ]  # fmt: skip
     settings = by_name(data("map-run-settings"), "quantity")
     gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
+    gains = map_published_gains()
     return [
         *budgets, f"scores {gain.lstrip('-')} ± {half} less",
         f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
@@ -1066,6 +1134,10 @@ def _phrases_of_runs() -> list[str]:
         f"(bootstrap interval: {100 * low:.0f} to {100 * high:.0f} %)",
         f"{float(spread['rank correlation with replays']['value']):.2f} over all 23,800 methods"
         .replace("-", "−"),
+        f"median of the 27 is {gains['reward']:.2f} for the reward, {gains['metric']:.2f} for the "
+        f"metric, {gains['quality']:.2f} for the quality",
+        *(f"{sum(r['verdict'] == 'interchangeable' for r in own)} of {len(own)} pairs of {family}"
+          for family, own in _exchanges_by_family().items() if family in ("metric", "quality")),
     ]  # fmt: skip
 
 
@@ -1491,6 +1563,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-run-settings": map_run_settings,
     "map-state": map_state,
     "map-grid": map_grid,
+    "map-exchanges": map_exchanges,
+    "map-group-effects": map_group_effects,
     "map-policy": map_policy,
     "map-settings": map_settings,
     "map-final": map_final,

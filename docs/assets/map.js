@@ -10,7 +10,7 @@
   const menu = { replays: "replays", runs: "real runs" };
   const sorted = Object.fromEntries(
     Object.entries(data.scores).map(([name, scores]) => [name, [...scores].sort((a, b) => b - a)]));
-  const state = { chosen: data.start.slice(), measure: "runs", rows: "reward", columns: "selection" };
+  const state = { chosen: data.published[data.start].slice(), measure: "runs", rows: "reward", columns: "selection" };
 
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -57,6 +57,22 @@
   }
 
   function go(chosen) { state.chosen = chosen; show(); }
+
+  /* A menu of the published methods; those that have the same components share an entry. */
+  const published = Object.entries(data.published).reduce((entries, [name, places]) => {
+    const key = places.join();
+    const same = entries.find((entry) => entry.key === key);
+    if (same) same.names.push(name);
+    else entries.push({ key, places, names: [name] });
+    return entries;
+  }, []);
+
+  function publishedMenu() {
+    const own = published.findIndex((entry) => entry.key === state.chosen.join());
+    const names = published.map((entry) => entry.names.join(", "));
+    return choose("components of", own < 0 ? ["–", ...names] : names, Math.max(own, 0),
+      (k) => k - (own < 0) >= 0 && go(published[k - (own < 0)].places.slice()));
+  }
 
   function neighborList(neighbors) {
     const list = make("ol", { class: "map-neighbors" });
@@ -132,6 +148,28 @@
     return scrollable(table);
   }
 
+  const groups = { all: "all functions", nine: "nine", mix: "mix", wide: "wide pool",
+    alns: "ALNS", nsga2: "NSGA-II", portfolio: "portfolio" };
+  const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value / 1000).toFixed(3).slice(1);
+
+  /* What each chosen component adds to the chance in real runs, by sample of runs. */
+  function effectTable() {
+    const table = make("table", { class: "map-heat map-effects" }), starts = [];
+    levels.reduce((start, names, f) => { starts[f] = start; return start + names.length; }, 0);
+    table.append(make("tr", {}, make("th"), ...families.map((_, f) => make("th", { scope: "col" },
+      make("span", {}, levels[f][state.chosen[f]])))));
+    for (const [runs, effects] of Object.entries(data.effects)) {
+      table.append(make("tr", {}, make("th", { scope: "row" }, groups[runs] || runs),
+        ...families.map((_, f) => {
+          const [effect, half] = effects[starts[f] + state.chosen[f]];
+          const clear = Math.abs(effect) > half;
+          return make("td", { class: clear ? "clear" : "" }, signed(effect),
+            make("small", {}, ` ± ${(half / 1000).toFixed(3).slice(1)}`));
+        })));
+    }
+    return scrollable(table);
+  }
+
   function axisMenus() {
     return ["rows", "columns"].map((axis) => {
       const other = axis === "rows" ? state.columns : state.rows;
@@ -149,12 +187,14 @@
   function show() {
     const names = Object.keys(measures);
     root.replaceChildren(
-      make("div", { class: "map-menus" }, ...families.map((family, f) => choose(family, levels[f],
+      make("div", { class: "map-menus" }, publishedMenu(), ...families.map((family, f) => choose(family, levels[f],
         state.chosen[f], (level) => go(state.chosen.map((old, g) => (g === f ? level : old)))))),
       ...names.map(scoreLine),
       make("div", { class: "map-menus" }, choose("compare by", Object.values(menu),
         names.indexOf(state.measure), (k) => { state.measure = names[k]; show(); })),
       ...neighborLists(),
+      make("p", {}, "What each component adds to the chance in real runs, with 95 % intervals:"),
+      ...effectTable(),
       make("p", {}, "Means of all methods with two components:"),
       make("div", { class: "map-menus" }, ...axisMenus()), ...heatMap());
   }

@@ -1,5 +1,6 @@
 """The map of methods, and the page that shows it."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -71,8 +72,23 @@ def test_the_page_shows_the_map() -> None:
     assert page["components"] == {f: list(names) for f, names in scores.components.items()}
     for name, values in (("replays", scores.replays.mean(axis=1)), ("runs", scores.estimates)):
         assert np.abs(np.array(page["scores"][name]) - 1000 * values).max() <= 0.5
-    start = np.ravel_multi_index(page["start"], scores.shape)
+    start = np.ravel_multi_index(page["published"][page["start"]], scores.shape)
     assert start == scores.number(uaos.method("SaDE"))
+    assert len(page["published"]) == 27
+
+
+def test_the_page_has_the_effects_of_the_components() -> None:
+    """In thousandths, in the order of the components, beside half their intervals."""
+    text = (DOCS / "assets" / "map-data.js").read_text("utf-8")
+    page = json.loads(text.removeprefix("window.uaosMap = ").removesuffix(";\n"))
+    names = [name for names in load_map().components.values() for name in names]
+    with (DOCS / "results" / "data" / "map-component-effects.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for runs, effects in page["effects"].items():
+        own = [row for row in rows if row["runs"] == runs]
+        assert [row["component"] for row in own] == names
+        expected = [[float(row["effect"]), float(row["interval"])] for row in own]
+        assert np.array(effects) / 1000 == pytest.approx(np.array(expected), abs=6e-4)
 
 
 def test_the_page_has_the_citation() -> None:
