@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -103,6 +104,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.xdist_group(name))
                 break
     items.sort(key=turn)
+
+
+# Tests without a group that are sent to a process at a time: the scheduler of pytest-xdist goes
+# over all that it has sent, after each test.
+BUNDLE = 10
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Send tests without a group in bundles."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Bundles(LoadGroupScheduling):
+        def __init__(self) -> None:
+            super().__init__(config, log)
+            self.places: dict[str, int] = {}
+
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            if group != nodeid:
+                return group
+            return f"bundle {self.places.setdefault(nodeid, len(self.places)) // BUNDLE}"
+
+    return Bundles()
 
 
 def pytest_collection_finish() -> None:
