@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import chain
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import wait
@@ -59,7 +60,9 @@ def _fingerprint(path: Path) -> str:
 def _execute(targets: dict[Path, Path]) -> None:
     """Execute notebooks, two at a time, and write their outputs to files."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    # A forked process has imported the package already.
+    # A forked process has imported already what most notebooks use.
+    for name in ("uaos.cli", "numba", "matplotlib.pyplot", "scipy.stats") if targets else ():
+        import_module(name)
     context = get_context("fork" if "fork" in get_all_start_methods() else "spawn")
     waiting, running = list(targets.items()), dict[int, tuple[Path, BaseProcess]]()
     while waiting or running:

@@ -18,7 +18,7 @@ from uaos.experiments import Progress, run
 from uaos.extras import MissingExtra
 
 # What Dask says about workers that died, and about its own use of asyncio.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("mortal cluster")]
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,9 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return content(path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def mortal_cluster():
-    """A Dask cluster of two worker processes on this machine, whose workers may be killed."""
+    """A Dask cluster of two worker processes on this machine, which replaces killed ones."""
     why = "dask and distributed are not installed: the extra uaos[cluster]"
     dask = pytest.importorskip("dask", reason=why)
     distributed = pytest.importorskip("distributed", reason=why)
