@@ -277,9 +277,8 @@ class DifferentialEvolution(Optimizer):
     def _propose(self) -> FloatArray:
         if self.epoch.started:
             self._prepare()  # may shrink the population, or restart with a new one
-        if not self.epoch.started:  # the new population has no fitness yet
-            return self.population.rows[: self._affordable(self.population.NP)].copy()
-        if self._reassesses():
+        # A new population has no fitness yet; if values are noisy, fitness is measured again.
+        if not self.epoch.started or self._reassesses():
             return self.population.rows[: self._affordable(self.population.NP)].copy()
         if self.history is not None:
             self.asked_probabilities = self.selector.probabilities

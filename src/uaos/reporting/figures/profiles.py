@@ -96,8 +96,8 @@ def group_data(
     shown, shared = _shared(section, methods)
     panels = [
         (name, f"{name}, {ranges(present)}", present)
-        for name, of in section.results.groups.items()
-        if (present := tuple(f for f in of if f in shared))
+        for name, functions in section.results.groups.items()
+        if (present := tuple(f for f in functions if f in shared))
     ]
     if len(section.results.groups) == 1:  # the suite itself
         panels = [_all_functions(shared)]
