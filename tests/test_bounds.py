@@ -4,6 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import uaos
 from uaos.errors import InvalidParameter
@@ -11,12 +13,16 @@ from uaos.optimizers.registry import optimizer_class
 from uaos.problems import suite
 from uaos.tuning import TuningPlan, design, initial_candidates
 
+INF = np.inf
 PLAIN = np.array([(-1.0, 2.0), (0.0, 1.0), (3.0, 4.0)])
 BOXES = {
     "plain": PLAIN,
     "tiny": np.array([(1.0, 1.0 + 4e-15), (-1e-300, 1e-300), (0.0, 5e-324)]),
     "huge": np.array([(-8e307, 8e307)] * 3),
 }
+PAIRS = [
+    (-1.0, 2.0), (0.0, 1e-9), (-1e6, 1e6), (3.0, 4.0), (0.0, INF), (-INF, 3.0), (-INF, INF),
+]  # fmt: skip
 # Every catalogue method, but the single strategies, which differ in nothing that matters here.
 METHODS = [name for name in uaos.methods() if "/" not in name]
 CONSTRAINED = [
@@ -56,6 +62,32 @@ def test_no_point_outside_is_evaluated(name):
         )
     if "integrality" in optimizer_class(uaos.configuration(name).optimizer).handles:
         uaos.minimize(guarded(PLAIN), PLAIN, method=name, budget=budget, seed=1, integrality=True)
+
+
+@given(
+    name=st.sampled_from([name for name in METHODS if name != "BIPOP-CMA-ES"]),
+    pairs=st.lists(st.sampled_from(PAIRS), min_size=1, max_size=4),
+    place=st.sampled_from([None, 0.0, 0.3, 1.0]),
+    sign=st.sampled_from([-1.0, 1.0]),
+    whole=st.booleans(),
+    limited=st.booleans(),
+)  # fmt: skip
+def test_no_method_evaluates_outside_of_any_box(name, pairs, place, sign, whole, limited):
+    """Bounded and half-bounded; from nowhere, from a corner, from inside; with all that applies."""
+    box = np.array(pairs)
+    handles = optimizer_class(uaos.configuration(name).optimizer).handles
+    low, high = np.clip(box, -10, 10).T
+    if place is None and not np.isfinite(box).all():
+        place = 0.3
+    start = None if place is None else low + place * (high - low)
+    if start is not None and whole:
+        start = np.where(np.rint(start) <= high, np.rint(start), np.floor(high))
+    edge = {"type": "ineq", "fun": guarded(box, lambda x: 1.0 - sign * float(x[0]))}
+    uaos.minimize(
+        guarded(box, lambda x: sign * slope(x)), box, method=name, x0=start, budget=60, seed=1,
+        integrality=True if whole and "integrality" in handles else None,
+        constraints=edge if limited and "constraints" in handles else None, history=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CONSTRAINED)

@@ -82,6 +82,18 @@ def test_rosenbrock_with_a_cubic_and_a_line_does_not_end_in_its_local_optimum(se
     assert result.nfev < 1000
 
 
+@pytest.mark.parametrize("seed", [2, 14])
+def test_runs_that_promise_little_end_early_under_equalities(seed):
+    """The largest box in an ellipsoid, without bounds above: far starts approach it slowly."""
+    on_ellipsoid = {"type": "eq", "fun": lambda x: x[0] ** 2 / 4 + x[1] ** 2 / 9 + x[2] ** 2 - 1}
+    result = uaos.minimize(
+        lambda x: -8 * np.prod(x), [(0, INF)] * 3, constraints=on_ellipsoid, x0=[1, 1, 1], seed=seed
+    )
+    assert result.success
+    assert result.fun == pytest.approx(-16 / math.sqrt(3), abs=2e-5)
+    assert result.nfev < 3000
+
+
 def test_two_runs_suffice_where_all_is_convex():
     limit = at_least(1.0, lambda x: x[0] + x[1])
     result = uaos.minimize(lambda x: float(x @ x), BOX, constraints=limit, seed=1)

@@ -28,6 +28,30 @@ def bowl(x):
     return float((x**2).sum())
 
 
+def test_slopes_are_those_of_the_parts():
+    """Of a matrix, of bounds, of functions with one limit, two or an equality."""
+    x = np.array([0.3, -0.7])
+    each = [
+        SimpleNamespace(A=[[1.0, 2.0], [3.0, -1.0]], lb=[-1.0, 2.0], ub=[1.0, 2.0]),
+        SimpleNamespace(lb=[0.0, -INF], ub=[1.0, 2.0]),
+        SimpleNamespace(
+            fun=lambda x: [x[0] * x[1], x[0] ** 2], lb=[-1.0, 0.5], ub=[INF, 0.5],
+            jac=lambda x: [[x[1], x[0]], [2 * x[0], 0.0]],
+        ),
+        {"type": "eq", "fun": lambda x, a: a * x[1], "args": (3.0,), "jac": lambda x, a: [0.0, a]},
+    ]  # fmt: skip
+    constraints = Constraints(each, vectorized=False)
+
+    def parts(x):
+        return np.hstack(constraints.parts(constraints.values(x[None])))[0]
+
+    step = 1e-6
+    differences = [(parts(x + step * e) - parts(x - step * e)) / (2 * step) for e in np.eye(2)]
+    assert constraints.slopes(x) == pytest.approx(np.transpose(differences), abs=1e-8)
+    each[2].jac = "2-point"
+    assert Constraints(each, vectorized=False).slopes(x) is None
+
+
 # The order of points
 
 

@@ -1,5 +1,7 @@
 """Gradients that users have: which members use them, how they are counted and checked."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from raising import raises
@@ -83,6 +85,31 @@ def test_under_constraints_a_gradient_costs_no_evaluations():
     ]
     assert found[0].fun == pytest.approx(found[1].fun, rel=1e-6)
     assert found[0].nfev < 1.2 * found[1].nfev
+
+
+def test_gradients_of_constraints_take_the_place_of_differences():
+    """A run of SQP needs one point per step, and a shorter gradient at a held coordinate."""
+    ball = {"type": "ineq", "fun": lambda x: 1.5 - x @ x}
+    line = SimpleNamespace(A=np.ones((1, 5)), lb=-9.0, ub=9.0)
+    bounds, start = [(-2, 2)] * 4 + [(0.1, 0.1)], np.full(5, 0.1)
+    exact, half = (
+        uaos.minimize(
+            rosenbrock, bounds, method="SQP", constraints=[limit, line], x0=start, jac=slope
+        )
+        for limit in ({**ball, "jac": lambda x: -2 * x}, ball)
+    )
+    assert exact.success
+    assert exact.fun == pytest.approx(half.fun, rel=1e-6)
+    assert exact.nfev < 0.4 * half.nfev
+
+
+def test_a_gradient_of_a_constraint_that_fails_is_replaced_by_differences():
+    ball = {"type": "ineq", "fun": lambda x: 1.5 - x @ x, "jac": lambda x: np.full(3, np.nan)}
+    result = uaos.minimize(rosenbrock, [(-2, 2)] * 3, constraints=ball, jac=slope, seed=1)
+    assert result.success
+    wrong = {**ball, "jac": lambda x: np.ones(2)}
+    with pytest.raises(InvalidFeedback, match=r"expected \(M, 3\)"):
+        uaos.minimize(rosenbrock, [(-2, 2)] * 3, constraints=wrong, jac=slope, seed=1)
 
 
 def test_what_is_no_gradient_is_said():

@@ -22,6 +22,8 @@ class Details:
         The gradients of the objective, NaN where one failed.
     residuals : ndarray, shape (n, R), optional
         Where the objective is half a sum of squares: what is squared.
+    jacobian : ndarray, shape (M + E, D), optional
+        The gradients of the inequalities, and then of the equalities, at the first point.
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Details:
     equalities: FloatArray | None = None
     gradients: FloatArray | None = None
     residuals: FloatArray | None = None
+    jacobian: FloatArray | None = None
 
 
 def first_gradient(details: Details | None) -> FloatArray | None:
@@ -43,6 +46,15 @@ def first_gradient(details: Details | None) -> FloatArray | None:
         return None
     gradient: FloatArray = details.gradients[0]
     return gradient if np.isfinite(gradient).all() else None
+
+
+def first_jacobian(details: Details | None, M: int) -> FloatArray | None:
+    """Return the gradients of M constraints at the first point of a batch, if all are known."""
+    if M == 0:
+        return np.zeros((0, 0))
+    if details is None or details.jacobian is None or len(details.jacobian) != M:
+        return None
+    return details.jacobian if np.isfinite(details.jacobian).all() else None
 
 
 def constraint_values(

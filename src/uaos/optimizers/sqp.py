@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.details import constraint_values, first_gradient
+from uaos.optimizers.details import constraint_values, first_gradient, first_jacobian
 from uaos.optimizers.optima import Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
@@ -178,11 +178,12 @@ class SQP(RestartingSearch):
     handles: ClassVar[tuple[str, ...]] = ("constraints",)
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_jacobian",
-        "_hessian", "_offsets", "_central", "_old_x", "_old_f", "_old_gradient", "_old_jacobian",
-        "_multipliers", "_penalties", "_errors", "_direction", "_plain", "_promise", "_length",
-        "_moved", "_share", "_least_share", "_error", "_steps", "_spread", "_trials", "_returns",
-        "_corrected", "_stalled", "_retrying", "_refined", "_behind", "_updates", "_starts",
+        *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_exact",
+        "_jacobian", "_hessian", "_offsets", "_central", "_old_x", "_old_f", "_old_gradient",
+        "_old_jacobian", "_multipliers", "_penalties", "_errors", "_direction", "_plain",
+        "_promise", "_length", "_moved", "_share", "_least_share", "_error", "_steps", "_spread",
+        "_trials", "_returns", "_corrected", "_stalled", "_retrying", "_refined", "_behind",
+        "_updates", "_starts",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -238,6 +239,7 @@ class SQP(RestartingSearch):
         self._c, self._equalities = np.zeros(0), 0  # all constraints, the equalities last
         self._gradient, self._jacobian = np.zeros(D), np.zeros((0, D))
         self._known: FloatArray | None = None  # the gradient at the present point, if it was told
+        self._exact = False  # whether all gradients there were told
         self._hessian = np.eye(D)
         self._offsets = np.zeros((0, D))
         self._central = False
@@ -337,12 +339,24 @@ class SQP(RestartingSearch):
     # Derivatives. Everything is in units of the scale.
 
     def _differentiate(self) -> None:
-        """Go on with the gradient, which takes differences unless all of it is known."""
+        """Go on with the gradients, which take differences unless all are known.
+
+        With constraints, coarse runs take wide differences in any case.
+        """
         self._phase = "gradient"
-        gradient = first_gradient(self.details)
+        gradient, jacobian = (
+            first_gradient(self.details),
+            first_jacobian(self.details, len(self._c)),
+        )
         self._known = None if gradient is None else gradient * self._scale
-        if self._known is not None and not len(self._c):
-            self._gradient, self._jacobian = self._known, np.zeros((0, self.dimension))
+        coarse = self._spread > 0 and len(self._c) > 0
+        self._exact = self._known is not None and jacobian is not None and not coarse
+        if self._exact:
+            assert self._known is not None
+            assert jacobian is not None
+            self._gradient = self._known
+            self._jacobian = jacobian.reshape(-1, self.dimension) * self._scale
+            self._offsets = np.zeros((0, self.dimension))
             self._use_gradient()
 
     def _noise(self) -> float:
@@ -524,7 +538,7 @@ class SQP(RestartingSearch):
         self._promise = self._model_gain(solution[0])
         if self._predicts_optimum(solution[0]):
             return
-        feasible = self._violated(self._c).max(initial=0.0) == 0
+        feasible = self._violated(self._c).max(initial=0.0) <= _MET
         short = float(np.abs(solution[0]).max()) < _SHORT * self._spread
         if short or not self._promise > self._noise() or not self._direction.any():
             self._no_progress()
@@ -689,7 +703,7 @@ class SQP(RestartingSearch):
                 self._old_x = None  # the model is that of slopes over a large range
             self._phase = "gradient"
             return
-        if self._retrying or (self._known is not None and not len(self._c)):
+        if self._retrying or self._exact:
             self._end()
             return
         self._retrying = True

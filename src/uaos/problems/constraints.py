@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray
+from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import feedback_numbers, real_numbers
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 
@@ -46,12 +46,12 @@ class Constraint:
 
     The specification is an object with `fun`, `lb` and `ub`; with a matrix `A`, `lb` and `ub`; with
     `lb` and `ub` alone, which are then bounds of the variables; or a dict with `type` ("eq": 0,
-    "ineq": >= 0), `fun` and perhaps `args`. Once `size`, the number of functions, is known, an
-    exception of `fun` gives NaN.
+    "ineq": >= 0), `fun` and perhaps `args`. `jac`, if it is a function, returns the gradients of
+    `fun`, (M, D). Once `size`, the number of functions, is known, an exception of `fun` gives NaN.
 
     Attributes
     ----------
-    function : callable or None
+    function, jac : callable or None
     matrix : ndarray or None
     """
 
@@ -61,7 +61,9 @@ class Constraint:
     def __init__(self, specification: object) -> None:
         self._args: tuple[object, ...] = ()
         self.function: Callable[..., ArrayLike] | None = None
+        self.jac: Callable[..., ArrayLike] | None = None
         self.matrix: FloatArray | None = None
+        jac: object = None
         lb: ArrayLike = 0.0
         ub: ArrayLike = np.inf
         if isinstance(specification, Mapping):
@@ -72,6 +74,7 @@ class Constraint:
             if not isinstance(args, tuple | list):
                 raise _invalid_constraint(specification)
             self._args = tuple(args)
+            jac = specification.get("jac")
             ub = 0.0 if kind == "eq" else np.inf
         elif hasattr(specification, "lb") and hasattr(specification, "ub"):
             lb, ub = specification.lb, specification.ub
@@ -82,10 +85,13 @@ class Constraint:
                 self.matrix = np.atleast_2d(numbers)
             elif hasattr(specification, "fun"):
                 self.function = specification.fun
+                jac = getattr(specification, "jac", None)
                 if not callable(self.function):
                     raise _invalid_constraint(specification)
         else:
             raise _invalid_constraint(specification)
+        if callable(jac):  # not the name of a difference scheme, as SciPy has it
+            self.jac = jac
         try:
             self._low, self._high = (np.atleast_1d(real_numbers(bound)) for bound in (lb, ub))
             wrong = not (self._low <= self._high).all()  # nor any NaN
@@ -127,6 +133,24 @@ class Constraint:
                 f"({len(X)}, M) with M numbers for each point, as many as lb and ub have"
             )
         return values
+
+    def slopes(self, x: FloatArray) -> FloatArray | None:
+        """Return the gradients of the functions at a point, (M, D), or None if they are unknown."""
+        if self.matrix is not None:
+            return self.matrix
+        if self.function is None:
+            return np.eye(len(x))
+        if self.jac is None:
+            return None
+        returned = self.jac(x.copy(), *self._args)
+        dense = returned.toarray() if hasattr(returned, "toarray") else returned
+        slopes = np.atleast_2d(feedback_numbers(dense, "jac of a constraint returned"))
+        if slopes.ndim != 2 or slopes.shape[1] != len(x):
+            raise InvalidFeedback(
+                f"jac of a constraint returned shape {slopes.shape}; expected (M, {len(x)}), a "
+                "gradient for each of M functions"
+            )
+        return slopes
 
     def _at(self, x: FloatArray, *n: int) -> ArrayLike:
         """Call `fun` at a point, or at n points; return NaN for an exception that is tolerated."""
@@ -171,10 +195,21 @@ class Constraint:
     def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, M) as inequalities, feasible where <= 0, and as equalities = 0."""
         low, high = (np.broadcast_to(b, values.shape[1:]) for b in (self._low, self._high))
-        equal = low == high
-        above, below = np.isfinite(low) & ~equal, np.isfinite(high) & ~equal
+        above, below, equal = self._kinds(low, high)
         inequalities = [low[above] - values[:, above], values[:, below] - high[below]]
         return np.hstack(inequalities), values[:, equal] - low[equal]
+
+    def slope_parts(self, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradients of what :meth:`parts` returns from those of the functions."""
+        low, high = (np.broadcast_to(b, slopes.shape[:1]) for b in (self._low, self._high))
+        above, below, equal = self._kinds(low, high)
+        return np.vstack([-slopes[above], slopes[below]]), slopes[equal]
+
+    @staticmethod
+    def _kinds(low: FloatArray, high: FloatArray) -> tuple[BoolArray, BoolArray, BoolArray]:
+        """Return which functions have a lower and an upper limit, and which are equalities."""
+        equal = low == high
+        return np.isfinite(low) & ~equal, np.isfinite(high) & ~equal, equal
 
     def margins(self, x: FloatArray, vectorized: bool) -> FloatArray:
         """Return how far inside its finite bounds each function is; negative if outside."""
@@ -273,6 +308,28 @@ class Constraints:
             for constraint, part in zip(self.each, self._by_constraint(values), strict=True)
         ]
         return np.hstack([pair[0] for pair in pairs]), np.hstack([pair[1] for pair in pairs])
+
+    def slopes(self, x: FloatArray) -> FloatArray | None:
+        """Return the gradients of :meth:`parts` at a point, (M + E, D), or None if one is unknown.
+
+        Exceptions of a gradient are raised unless they are tolerated.
+        """
+        inequalities, equalities = [], []
+        if self._vectorized and any(c.matrix is None for c in self.each):
+            return None
+        for constraint in self.each:
+            try:
+                slopes = constraint.slopes(x)
+            except Exception as error:
+                if not self._tolerate or isinstance(error, InvalidFeedback):
+                    raise
+                return None
+            if slopes is None:
+                return None
+            parts = constraint.slope_parts(slopes)
+            inequalities.append(parts[0])
+            equalities.append(parts[1])
+        return np.vstack([*inequalities, *equalities])
 
     def beyond(self, values: FloatArray) -> FloatArray:
         """Return by how much values exceed the tolerance of each function."""

@@ -207,7 +207,11 @@ class Evaluator:
         inequalities, equalities = self._constraints.parts(constraints)
         values = self._values_where_needed(full, violations, epsilon)
         slopes = self._gradients(full, values) if gradients else None
-        return values, violations, Details(inequalities, equalities, slopes)
+        # Without the objective's gradient, differences are necessary in any case.
+        jacobian = None if slopes is None else self._constraints.slopes(full[0])
+        if jacobian is not None:
+            jacobian = jacobian[:, self.space.free]
+        return values, violations, Details(inequalities, equalities, slopes, jacobian=jacobian)
 
     def _gradients(self, full: FloatArray, values: FloatArray) -> FloatArray | None:
         """Return the gradients by the free coordinates, NaN where there is no value."""
