@@ -1,10 +1,16 @@
 """Shares of targets, read from the figures of COCO's archive of post-processed data.
 
+    python benchmarks/coco_figures.py ppdata-archive docs/results/data/coco-published.csv
+
+writes those of bbob-constrained, bbob-mixint and bbob-largescale over all functions.
+
 The archive (https://github.com/numbbo/ppdata-archive, branch gh-pages) has no numbers, but its
 figures `pprldmany_*.svg` are vector graphics: each algorithm is a path from the left to the right
 edge, and a line of the same color and marker leads from its end to the name of the algorithm.
 """
 
+import argparse
+import csv
 import math
 import re
 from collections.abc import Iterator
@@ -17,6 +23,17 @@ _ELEMENT = re.compile(
     r'(?=\n *<g id="(?:line2d|text|[xy]tick|matplotlib|patch|axes)|\Z)',
     re.DOTALL,
 )
+#: The years of the figures, by suite.
+YEARS = {"bbob-constrained": 2022, "bbob-mixint": 2019, "bbob-largescale": 2019}
+BUDGETS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+#: Algorithms whose names the figures shorten.
+NAMES = {
+    "AL1-CMA-E": "AL1-CMA-ES", "AL2-CMA-E": "AL2-CMA-ES", "AL3-CMA-E": "AL3-CMA-ES",
+    "AL4-CMA-E": "AL4-CMA-ES", "CMA-ES-py": "CMA-ES (pycma)", "TPE-hyper": "TPE (hyperopt)",
+    "DE-scipy": "DE (SciPy)", "RANDOMSEA": "random search", "RandomSea": "random search",
+    "CMA large": "CMA-ES", "m2DLBFGS": "L-BFGS (m=2D)", "LBFGS lar": "L-BFGS",
+    "BPepsMAg": "BP-ε-MAg-ES", "epsMAg He": "ε-MAg-ES",
+}  # fmt: skip
 #: Two ends of lines are the same point if they are less than this apart.
 _CLOSE = 0.01
 
@@ -50,7 +67,9 @@ class _Figure:
     def _axis(svg: str, axis: str) -> tuple[float, float]:
         """Return where an axis has 0, and the length of its unit."""
         ticks = []
-        for body in re.findall(rf'<g id="{axis}tick_\d+">.*?-->', svg, re.DOTALL):
+        tick = f'<g id="{axis}tick_'  # minor ones have no label
+        label = rf"{tick}\d+\">(?:(?!{tick}|<!--).)*<!-- [\d.]+ -->"
+        for body in re.findall(label, svg, re.DOTALL):
             [place] = re.findall(rf'<use [^>]*\b{axis}="{_NUMBER}"', body)[:1]
             ticks.append((float(_comment(body)), float(place)))
         (first, start), (last, end) = ticks[0], ticks[-1]
@@ -61,7 +80,8 @@ class _Figure:
         """Yield the name and the points of each algorithm; a curve at zero is not drawn."""
         leaders = [
             line for line in self.lines
-            if len(line.points) == 2 and line.marker and line.points[1][0] > line.points[0][0]
+            if len(line.points) == 2 and line.marker
+            and self.left < line.points[0][0] < line.points[1][0]
         ]  # fmt: skip
         leaders.sort(key=lambda line: line.points[1][1])
         for name, leader in zip(self.names, leaders, strict=True):
@@ -87,7 +107,7 @@ class _Figure:
 def _line(body: str) -> _Line:
     path = re.search(r'<path[^>]*?\bd="([^"]*)"', body)
     points = re.findall(rf"[ML] {_NUMBER} {_NUMBER}", path[1]) if path else []
-    color, marker = re.search(r"stroke:(#\w+)", body), re.search(r'xlink:href="#(\w+)"', body)
+    color, marker = re.search(r"stroke: ?(#\w+)", body), re.search(r'xlink:href="#(\w+)"', body)
     return _Line(
         [(float(x), float(y)) for x, y in points],
         color[1] if color else None,
@@ -121,3 +141,30 @@ def shares(path: Path, budgets: tuple[int, ...]) -> dict[str, list[float]]:
         name: [figure.share(points, budget) for budget in budgets]
         for name, points in figure.curves()
     }
+
+
+def main() -> None:
+    """Write the shares of all published algorithms."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("out", type=Path)
+    chosen = parser.parse_args()
+    with chosen.out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["suite", "year", "dimension", "algorithm", *BUDGETS])
+        for suite, year in YEARS.items():
+            figures = (chosen.archive / suite / str(year)).glob("pprldmany_*D_noiselessall.svg")
+            for figure in sorted(figures, key=_dimension):
+                for name, reached in shares(figure, BUDGETS).items():
+                    full = NAMES.get(name, name.split()[0])
+                    cells = [f"{share:.3f}" for share in reached]
+                    writer.writerow([suite, year, _dimension(figure), full, *cells])
+
+
+def _dimension(figure: Path) -> int:
+    [number] = re.findall(r"_(\d+)D_", figure.name)
+    return int(number)
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
 from pathlib import Path
 from statistics import linear_regression, mean, median, pvariance
@@ -601,16 +601,50 @@ def constrained() -> str:
     names = list(dict.fromkeys(row["contender"] for row in reversed(rows)))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        key = row["dimension"], row["evaluations_per_dimension"], row["instances"]
+        functions = int(row["runs"]) // len(row["instances"].split())
+        part = f"{row['instances'].replace(' ', ', ')}, {functions} functions"
+        instances = part.removesuffix(", 54 functions")
+        key = row["dimension"], row["evaluations_per_dimension"], instances
         lines.setdefault(key, {})[row["contender"]] = row["share"]
     return markdown(
-        ("D", "evaluations", "instances", *names),
+        ("D", "evaluations", "instances", *names, "best published"),
         (
-            [dimension, f"{int(at):,}·D", instances.replace(" ", ", ")]
+            [dimension, f"{int(at):,}·D", instances]
             + [shares.get(name, "") for name in names]
+            + [best_published("bbob-constrained", dimension, at)]
             for (dimension, at, instances), shares in lines.items()
         ),
     )
+
+
+def best_published(suite: str, dimension: str, evaluations: str) -> str:
+    """Return the largest share of targets in COCO's archive, and the algorithm that has it."""
+    rows = [r for r in data("coco-published") if (r["suite"], r["dimension"]) == (suite, dimension)]
+    best = max(rows, key=lambda row: float(row[evaluations]), default=None)
+    return f"{best[evaluations]} {best['algorithm']}" if best else ""
+
+
+def suite_shares(suite: str) -> str:
+    """Return the mean shares of targets reached on a suite of COCO, by dimension and budget."""
+    runs = [row for row in data("coco-suites") if row["suite"] == suite]
+    names = {"uaos": "**uaos**", "cmaes": "CMA-ES with margin (cmaes)", "pycma": "CMA-ES (pycma)",
+             "scipy-de": "DE (SciPy)", "L-BFGS-B": "L-BFGS-B (SciPy)"}  # fmt: skip
+    shown = [name for name in names if any(row["contender"] == name for row in runs)]
+    lines: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in runs:
+        line = lines.setdefault((row["dimension"], row["evaluations_per_dimension"]), {})
+        line.setdefault(row["contender"], []).append(row)
+    table = []
+    for (dimension, at), own in sorted(lines.items(), key=lambda line: [int(n) for n in line[0]]):
+        instances = sorted({row["problem"].split()[1][1:] for row in own["uaos"]})
+        means = [
+            f"{mean(float(row['share']) for row in own[name]):.3f}" if name in own else ""
+            for name in shown
+        ]
+        label = [dimension, f"{int(at):,}·D", ", ".join(instances)]
+        table.append([*label, *means, best_published(suite, dimension, at)])
+    columns = ("D", "evaluations", "instances", *(names[name] for name in shown), "best published")
+    return markdown(columns, table)
 
 
 def multimodal() -> str:
@@ -657,21 +691,27 @@ def engineering() -> str:
     )  # fmt: skip
 
 
-def cutest(name: str = "cutest") -> str:
-    """Return the shares of CUTEst problems that are solved with few evaluations."""
+def cutest(name: str = "cutest", split: int | None = None) -> str:
+    """Return the shares of CUTEst problems solved, perhaps split by the number of variables."""
     runs = data(name)
     contenders = [name for name in runs[0] if name not in ("problem", "kind", "D", "digits")]
+    parts = {"": (0, math.inf)}
+    if split is not None:
+        parts = {f", D ≤ {split}": (0, split), f", D > {split}": (split, math.inf)}
     rows = []
-    for kind in dict.fromkeys(run["kind"] for run in runs):
-        for digits in ("3", "6"):
-            own = [run for run in runs if (run["kind"], run["digits"]) == (kind, digits)]
-            for each in (10, 30, 100):
-                shares = (
-                    sum(int(r[name] or BUDGET) <= each * (int(r["D"]) + 1) for r in own) / len(own)
-                    for name in contenders
-                )
-                label = (f"{kind} ({len(own)})", f"10⁻{'³' if digits == '3' else '⁶'}")
-                rows.append((*label, f"{each}·(D+1)", *(f"{share:.2f}" for share in shares)))
+    kinds = dict.fromkeys(run["kind"] for run in runs)
+    for kind, (size, (low, high)), digits in product(kinds, parts.items(), ("3", "6")):
+        own = [
+            run for run in runs
+            if (run["kind"], run["digits"]) == (kind, digits) and low < int(run["D"]) <= high
+        ]  # fmt: skip
+        for each in (10, 30, 100) if own else ():
+            shares = (
+                sum(int(r[name] or BUDGET) <= each * (int(r["D"]) + 1) for r in own) / len(own)
+                for name in contenders
+            )
+            label = (f"{kind}{size} ({len(own)})", f"10⁻{'³' if digits == '3' else '⁶'}")
+            rows.append((*label, f"{each}·(D+1)", *(f"{share:.2f}" for share in shares)))
     return markdown(("problems", "to", "evaluations", *contenders), rows)
 
 
