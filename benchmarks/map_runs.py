@@ -484,19 +484,15 @@ def published(method_map: MethodMap) -> list[dict[str, object]]:
     The methods have the components of the publications, and default hyper-parameters. The column
     of a family has what the best of its components would add.
     """
-    expected = method_map.estimates.reshape(method_map.shape)
     rows: list[dict[str, object]] = []
     for name, method in literature().items():
-        place = np.unravel_index(method_map.number(method), method_map.shape)
-        gains, exchanges = {}, {}
-        for f, (family, names) in enumerate(method_map.components.items()):
-            own = expected[(*place[:f], slice(None), *place[f + 1 :])]
-            gains[family] = own.max() - expected[place]
-            exchanges[f"{family}: {names[own.argmax()]}"] = own.max()
-        best = max(exchanges, key=exchanges.__getitem__)
-        rows.append({"method": name, "expected": f"{expected[place]:.3f}",
-                     **{family: f"{gain:.3f}" for family, gain in gains.items()},
-                     "exchange": best, "after it": f"{exchanges[best]:.3f}"})  # fmt: skip
+        number = method_map.number(method)
+        expected, best = method_map.estimates[number], method_map.exchanges(number)
+        family = max(best, key=lambda one: best[one][1])
+        rows.append({"method": name, "expected": f"{expected:.3f}",
+                     **{one: f"{after - expected:.3f}" for one, (_, after) in best.items()},
+                     "exchange": f"{family}: {best[family][0]}",
+                     "after it": f"{best[family][1]:.3f}"})  # fmt: skip
     return rows
 
 

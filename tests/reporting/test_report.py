@@ -136,6 +136,15 @@ def test_recipes_show_equations_values_and_references(report: Path) -> None:
     assert "curr-to-pbest/1, F and CR learnt" in said
 
 
+def test_a_recipe_has_its_place_on_the_map() -> None:
+    """The numbers are those of the page docs/map.md; uniform choice has no place."""
+    said = words(method_recipe("SaDE", uaos.configuration("SaDE").to_dict(), Colors(["SaDE"])))
+    assert "with a chance of 0.50 (place 962)" in said
+    assert "quality weighted_sum, gives 0.55" in said
+    uniform = words(method_recipe("x", uaos.configuration("uniform").to_dict(), Colors(["x"])))
+    assert "On the map" not in uniform
+
+
 def test_a_recipe_of_unknown_parts_is_shown_as_stored() -> None:
     stored = {"version": 1, "name": "mine", "method": {"reward": {"name": "my_reward"}}, "de": {}}
     said = words(method_recipe("mine", stored, Colors(["mine"])))

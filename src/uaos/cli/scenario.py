@@ -29,7 +29,7 @@ from uaos.scenarios import (
     traces,
 )
 from uaos.scenarios.comparison import estimate
-from uaos.scenarios.maps import VERSION as MAP_VERSION
+from uaos.selection.maps import VERSION as MAP_VERSION
 from uaos.text import count
 
 # Reference choices that need to know the whole recorded run.

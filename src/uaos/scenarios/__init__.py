@@ -25,8 +25,8 @@ from uaos.scenarios.kinds import (
     UniformScenario,
     make_scenario,
 )
-from uaos.scenarios.maps import MethodMap, load_map
 from uaos.scenarios.recipes import RECIPES, find_method
+from uaos.selection.maps import MethodMap, load_map
 
 __all__ = [
     "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "MethodMap",

@@ -81,6 +81,30 @@ class MethodMap:
         """Return a method by its number."""
         return Method.from_dict(dict(zip(self.components, self.names(number), strict=True)))
 
+    def exchanges(self, number: int) -> dict[str, tuple[str, float]]:
+        """Return the best component of each family for a method, and the estimate with it.
+
+        Parameters
+        ----------
+        number : int
+            The number of the method.
+
+        Returns
+        -------
+        dict of str to (str, float)
+            By family: the component with which `estimates` is largest, everything else being the
+            method's own, and that estimate.
+        """
+        estimates = self.estimates.reshape(self.shape)
+        places = [int(place) for place in np.unravel_index(number, self.shape)]
+        best = {}
+        for axis, (family, names) in enumerate(self.components.items()):
+            index: list[int | slice] = [*places]
+            index[axis] = slice(None)
+            own = estimates[tuple(index)]
+            best[family] = names[int(own.argmax())], float(own.max())
+        return best
+
     def place(self, scores: Mapping[str, float]) -> int:
         """Return the place of a method among all, 1 for the best, by its scores in replays.
 

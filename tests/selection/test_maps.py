@@ -10,7 +10,7 @@ import pytest
 import uaos
 from uaos.errors import InvalidParameter
 from uaos.scenarios import load_map, traces
-from uaos.scenarios.maps import CITATION
+from uaos.selection.maps import CITATION
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -46,6 +46,16 @@ def test_scores_are_those_of_a_replay() -> None:
     number = 12_345
     again = traces.score(scores.method(number), [runs[0], runs[-1]])
     assert again == pytest.approx(scores.replays[number, [0, -1]], abs=1e-6)
+
+
+def test_an_exchange_is_the_best_of_its_family() -> None:
+    """For SaDE: the largest estimate of the methods that differ in the quality only."""
+    scores = load_map()
+    number = scores.number(uaos.method("SaDE"))
+    others = [uaos.method("SaDE", quality=name) for name in scores.components["quality"]]
+    estimates = {m.quality.name: scores.estimates[scores.number(m)] for m in others}
+    assert scores.exchanges(number)["quality"] == ("weighted_sum", estimates["weighted_sum"])
+    assert max(estimates.values()) == estimates["weighted_sum"]
 
 
 def test_the_place_of_a_method_counts_those_that_are_better() -> None:
