@@ -34,6 +34,18 @@ def test_target_and_callback_are_in_values_of_the_function():
     assert seen == sorted(seen)
 
 
+@pytest.mark.parametrize("jac", [lambda x: list(-2 * (x - 1)), True])
+def test_the_gradient_is_that_of_the_function(jac):
+    def fun(x):
+        return (hill(x), -2 * (x - 1)) if jac is True else hill(x)
+
+    same = {"x0": [-3, 4], "seed": 1, "budget": 30}
+    result = uaos.maximize(fun, BOX, jac=jac, **same)
+    negative = uaos.minimize(lambda x: -hill(x), BOX, jac=lambda x: 2 * (x - 1), **same)
+    assert result.x.tolist() == negative.x.tolist()
+    assert result.njev == negative.njev > 0
+
+
 def test_a_vectorized_function_and_a_missing_value():
     result = uaos.maximize(lambda X: -(X**2).sum(axis=1), BOX, vectorized=True, seed=1, budget=100)
     assert result.fun == pytest.approx(0)

@@ -113,6 +113,8 @@ def maximize(
         arguments["target"] = -target
     if arguments.get("known") is not None:
         arguments["known"] = _negated_known(arguments["known"])
+    if callable(arguments.get("jac")):
+        arguments["jac"] = Negated(arguments["jac"])
     if callable(callback):
         arguments["callback"] = _with_own_values(callback)
     result = minimize(Negated(fun), bounds, **arguments)
