@@ -94,6 +94,16 @@ def test_runs_that_promise_little_end_early_under_equalities(seed):
     assert result.nfev < 3000
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_an_equality_is_met_from_both_sides(sign):
+    """The objective pulls to one side of it; an inequality would be met without a step."""
+    line = {"type": "eq", "fun": lambda x: sign * (x[0] + x[1] - 1)}
+    result = search(lambda x: float(x @ x), BOX, line, x0=[0.1, -0.2])
+    assert result.success
+    assert result.x == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert result.nfev < 40
+
+
 def test_two_runs_suffice_where_all_is_convex():
     limit = at_least(1.0, lambda x: x[0] + x[1])
     result = uaos.minimize(lambda x: float(x @ x), BOX, constraints=limit, seed=1)
