@@ -1,22 +1,25 @@
 """Compare searches of spaces with integers under constraints, within few evaluations.
 
     python benchmarks/spaces_constrained.py --suite report --out runs.csv
+    python benchmarks/spaces_constrained.py --suite categories --methods uaos,mix,TPE --out runs.csv
 
 The problems are those of engineering textbooks with integers, and small ones made up. `choose` are
-those on which the default was chosen. A value of inf means that no feasible point was met.
+those on which the default was chosen, `categories` have categories, too. A value of inf means that
+no feasible point was met. The method `TPE` is Optuna's.
 """
 
 import argparse
 import csv
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import uaos
-from uaos import Integer, Real
+from uaos import Categorical, Integer, Real
 
 
 class Task(NamedTuple):
@@ -83,6 +86,65 @@ def brake_margins(i: int, o: int, t: int, F: int, Z: int) -> list[float]:
             10 - speed, 15 - stop, torque / 40 - 1.5, stop]  # fmt: skip
 
 
+#: Density, price, strength and stiffness of materials; efficiency, price and suction of pumps.
+MATERIALS = {"steel": (7.8, 0.8, 250, 210), "aluminium": (2.7, 2.6, 240, 70),
+             "titanium": (4.5, 18.0, 830, 114), "wood": (0.6, 0.5, 40, 11),
+             "carbon": (1.6, 24.0, 600, 140)}  # fmt: skip
+PUMPS = {"radial": (0.78, 900, 4.0), "mixed": (0.84, 1300, 5.5), "axial": (0.7, 700, 7.0),
+         "screw": (0.66, 1900, 2.5)}  # fmt: skip
+MOTORS = {"small": (30, 600), "medium": (60, 1000), "large": (120, 1900)}
+#: Price, hours and emissions of four ways to travel each of six legs.
+LEGS = (
+    ((9, 14, 3), (12, 9, 5), (21, 4, 9), (6, 22, 2)),
+    ((7, 10, 2), (15, 5, 6), (5, 16, 4), (11, 8, 3)),
+    ((20, 6, 8), (13, 12, 3), (8, 19, 5), (16, 8, 6)),
+    ((4, 9, 2), (6, 7, 4), (10, 3, 7), (3, 13, 1)),
+    ((14, 11, 4), (18, 6, 7), (10, 17, 2), (25, 3, 9)),
+    ((8, 8, 5), (5, 12, 3), (13, 4, 6), (9, 6, 4)),
+)
+
+
+def frame_cost(**p: Any) -> float:
+    """Return the price of three bars of different materials."""
+    return sum(MATERIALS[p[f"m{k}"]][0] * MATERIALS[p[f"m{k}"]][1] * p[f"t{k}"] for k in range(3))
+
+
+def frame_margins(**p: Any) -> list[float]:
+    """Return by how much the bars are light, strong and stiff enough."""
+    parts = [(MATERIALS[p[f"m{k}"]], p[f"t{k}"]) for k in range(3)]
+    weight = sum(material[0] * t for material, t in parts)
+    sag = sum((3 - k) * 400 / (material[3] * t**2) for k, (material, t) in enumerate(parts))
+    loads = [600 * (k + 1) for k in range(3)]
+    stresses = [load / (t * m[2]) for load, (m, t) in zip(loads, parts, strict=True)]
+    return [1 - weight / 60, *(1 - stress for stress in stresses), 1.5 - sag]
+
+
+def pump_cost(kind: str, motor: str, stages: int, speed: float, diameter: float) -> float:
+    """Return the price of a pump and of its energy."""
+    power = stages * (speed / 1000) ** 3 * (diameter / 100) ** 5 / (8 * PUMPS[kind][0])
+    return PUMPS[kind][1] + 120 * stages + MOTORS[motor][1] + 45 * power + 2 * diameter
+
+
+def pump_margins(kind: str, motor: str, stages: int, speed: float, diameter: float) -> list[float]:
+    """Return the margins of head, flow, power and suction."""
+    head = stages * (speed / 1000) ** 2 * (diameter / 100) ** 2 * 1.5 * PUMPS[kind][0]
+    flow = speed / 1000 * (diameter / 100) ** 3 * (1.6 if kind == "axial" else 1.0)
+    power = stages * (speed / 1000) ** 3 * (diameter / 100) ** 5 / (8 * PUMPS[kind][0])
+    return [head / 40 - 1, flow / 12 - 1, 1 - power / MOTORS[motor][0],
+            1 - (speed / 1000) ** 1.5 / PUMPS[kind][2]]  # fmt: skip
+
+
+def journey(**p: int) -> Any:
+    """Return price, hours and emissions of a journey."""
+    return np.sum([LEGS[k][p[f"leg{k}"]] for k in range(6)], axis=0)
+
+
+def journey_margins(**p: int) -> list[float]:
+    """Return what is left of the hours and emissions allowed."""
+    _, hours, emissions = journey(**p)
+    return [1 - hours / 52, 1 - emissions / 24]
+
+
 TASKS = {
     "choose": {
         "disc": Task(lambda x, y: x**2 + y**2, lambda x, y: [x + y - 3],
@@ -111,7 +173,58 @@ TASKS = {
             lambda x, y, n, m: [x + n - m - 1.2, 9.3 - x * y - n - m, m - 1.5],
             {"x": Real(-4, 4), "y": Real(-4, 4), "n": Integer(0, 12), "m": Integer(0, 12)}),
     },
+    "categories": {
+        "frame": Task(frame_cost, frame_margins, {
+            **{f"m{k}": Categorical(list(MATERIALS)) for k in range(3)},
+            **{f"t{k}": Real(1, 30, log=True) for k in range(3)}}),
+        "pump": Task(pump_cost, pump_margins, {
+            "kind": Categorical(list(PUMPS)), "motor": Categorical(list(MOTORS), ordered=True),
+            "stages": Integer(1, 8), "speed": Real(800, 3600), "diameter": Real(80, 400)}),
+        "journey": Task(lambda **p: float(journey(**p)[0]), journey_margins,
+                        {f"leg{k}": Categorical(range(4)) for k in range(6)}),
+    },
 }  # fmt: skip
+
+
+def best_by_uaos(task: Task, method: str, budget: int, seed: int) -> float:
+    """Return the best feasible value of a run of uaos."""
+    result = uaos.minimize(
+        lambda p: task.value(**p), task.space, budget=budget, seed=seed,
+        method=None if method == "uaos" else method,
+        constraints={"type": "ineq", "fun": lambda p: task.margins(**p)},
+    )  # fmt: skip
+    return float(result.fun) if result.maxcv == 0 else np.inf
+
+
+def best_by_tpe(task: Task, budget: int, seed: int) -> float:
+    """Return the best feasible value of a run of Optuna's TPE."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore")
+    feasible = [np.inf]
+
+    def objective(trial: Any) -> float:
+        p: dict[str, Any] = {}
+        for name, v in task.space.items():
+            if isinstance(v, Real):
+                p[name] = trial.suggest_float(name, v.low, v.high, log=v.log)
+            elif isinstance(v, Integer):
+                p[name] = trial.suggest_int(name, v.low, v.high, log=v.log)
+            else:
+                p[name] = trial.suggest_categorical(name, v.choices)
+        margins = task.margins(**p)
+        trial.set_user_attr("constraints", [-float(margin) for margin in margins])
+        value = float(task.value(**p))
+        if min(margins) >= 0:
+            feasible.append(value)
+        return value
+
+    sampler = optuna.samplers.TPESampler(
+        seed=seed, constraints_func=lambda trial: trial.user_attrs["constraints"]
+    )
+    optuna.create_study(sampler=sampler).optimize(objective, n_trials=budget)
+    return min(feasible)
 
 
 def main() -> None:
@@ -125,18 +238,18 @@ def main() -> None:
     with open(arguments.out, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["problem", "contender", "seed", "budget", "value"])
-        for name, (value, margins, space) in TASKS[arguments.suite].items():
+        for name, task in TASKS[arguments.suite].items():
             for times in (20, 60):
                 for method in arguments.methods.split(","):
                     begin = time.process_time()
                     for seed in range(1, arguments.seeds + 1):
-                        result = uaos.minimize(
-                            lambda p: value(**p), space, budget=times * len(space), seed=seed,  # noqa: B023
-                            method=None if method == "uaos" else method,
-                            constraints={"type": "ineq", "fun": lambda p: margins(**p)},  # noqa: B023
-                        )  # fmt: skip
-                        best = result.fun if result.maxcv == 0 else np.inf
-                        writer.writerow([name, method, seed, f"{times}", repr(float(best))])
+                        budget = times * len(task.space)
+                        if method == "TPE":
+                            best = best_by_tpe(task, budget, seed)
+                        else:
+                            best = best_by_uaos(task, method, budget, seed)
+                        writer.writerow([name, method, seed, f"{times}", repr(best)])
+                        file.flush()
                     print(name, times, method, f"{time.process_time() - begin:.1f} s", flush=True)
 
 

@@ -196,7 +196,7 @@ class Real(Parameter):
             decimals = max(decimals_of(self.low), decimals_of(self.step))
             number = round(self.low + round(number) * self.step, decimals)
         elif self.log:
-            number = math.exp(number)
+            number = float(f"{math.exp(number):.13e}")  # 0.001, encoded and decoded, is 0.001
         return float(min(max(number, self.low), self.high))
 
 

@@ -74,6 +74,19 @@ def test_a_conditional_space_is_searched_jointly() -> None:
     assert best.value < 0.05
 
 
+def test_constraints_are_modeled() -> None:
+    """Smallest feasible value 0.5, where x + y = 1."""
+
+    def objective(trial: "optuna.Trial") -> float:
+        x, y = trial.suggest_float("x", -5, 5), trial.suggest_float("y", -5, 5)
+        trial.set_user_attr("constraints", (1 - x - y,))
+        return x**2 + y**2
+
+    study = study_of(objective, 30, constraints_func=lambda t: t.user_attrs["constraints"])
+    feasible = [t.value for t in study.trials if t.user_attrs["constraints"][0] <= 0]
+    assert 0.5 <= min(feasible) < 0.51
+
+
 def test_the_same_seed_gives_the_same_study() -> None:
     values = [[trial.value for trial in study_of(mixed, 15).trials] for _ in range(2)]
     assert values[0] == values[1]

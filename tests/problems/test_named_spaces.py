@@ -99,6 +99,12 @@ def test_every_integer_of_a_log_scale_is_reached_from_its_part_of_the_interval()
     assert sorted(set(decoded)) == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("value", [1e-5, 0.001, 0.3, 1.0, 12345.678])
+def test_a_plain_number_on_a_log_scale_is_decoded_as_it_was_encoded(value: float) -> None:
+    variable = Real(1e-6, 1e6, log=True)
+    assert variable.decode(variable.encode(value)) == value
+
+
 def test_all_conditions_of_a_mapping_hold_or_those_of_one_of_several() -> None:
     kind = Categorical(["a", "b", "c"])
     both = Integer(0, 9, when={"x": "a", "y": ["a", "b"]})

@@ -19,7 +19,7 @@ from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers.gaussian_process import covariance
 from uaos.optimizers.mixed import Coordinates
-from uaos.optimizers.surrogate import Proposer, model_values
+from uaos.optimizers.surrogate import Constrained, Proposer, constrained_values, model_values
 from uaos.params import Categorical, Integer, Real
 from uaos.problems.variables import Space
 
@@ -155,8 +155,8 @@ class OptunaSampler(BaseSampler):
                 points = np.array([_as_point(space, search_space, t) for t in others])
                 points = coordinates.rounded(points)
                 used = _used(coordinates, points, others)
-                scores = self._scores(study, [others[k] for k in used])
-                point, _ = self._proposer(coordinates, points[used], scores, self._rng)
+                scores, constrained = self._scores(study, [others[k] for k in used])
+                point, _ = self._proposer(coordinates, points[used], scores, self._rng, constrained)
         values = space.decode(point)
         return {n: _external(search_space[n], value) for n, value in values.items()}
 
@@ -195,8 +195,13 @@ class OptunaSampler(BaseSampler):
 
     # What the model learns from
 
-    def _scores(self, study: Study, trials: Sequence[FrozenTrial]) -> FloatArray:
-        """Return the values of trials as the model has them, smaller is better."""
+    def _scores(
+        self, study: Study, trials: Sequence[FrozenTrial]
+    ) -> tuple[FloatArray, Constrained | None]:
+        """Return the values of trials as the model has them, smaller is better.
+
+        Under constraints, the second one has objective and constraints apart.
+        """
         sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
         complete = [sign * t.value for t in trials if t.state == TrialState.COMPLETE]
         middle = float(np.median(complete))
@@ -210,8 +215,16 @@ class OptunaSampler(BaseSampler):
                 last = sign * trial.intermediate_values[max(trial.intermediate_values)]
                 values[k] = max(last, middle)
         values[~np.isfinite(values)] = np.nan
-        violations = np.array([_violation(t) for t in trials])
-        return model_values(values, violations if violations.any() else None)
+        stored = [_constraints(trial) for trial in trials]
+        names = list(dict.fromkeys(name for each in stored for name in each))
+        constraints = np.array([[each.get(n, np.nan) for n in names] for each in stored])
+        if not (constraints > 0).any():
+            return model_values(values), None
+        violations = np.nansum(np.maximum(constraints, 0.0), axis=1)
+        unknown = np.isnan(constraints).all(axis=1)  # of running, failed and enqueued trials
+        return model_values(values, violations), constrained_values(
+            values, np.where(unknown, np.nan, violations), constraints
+        )
 
 
 def _used(coordinates: Coordinates, points: FloatArray, trials: Sequence[FrozenTrial]) -> IntArray:
@@ -262,13 +275,12 @@ def _space_of(
     return Space(variables)
 
 
-def _violation(trial: FrozenTrial) -> float:
-    """Return by how much a trial violates its constraints."""
-    constraints = getattr(trial, "constraints", None)  # of Optuna 5
-    if constraints is None:
-        stored = trial.system_attrs.get(_CONSTRAINTS) or ()
-        return float(sum(max(c, 0.0) for c in stored))
-    return float(sum(max(c, 0.0) for c in constraints.values()))
+def _constraints(trial: FrozenTrial) -> dict[str, float]:
+    """Return the constraints of a trial by name, feasible where they are at most 0."""
+    stored = getattr(trial, "constraints", None)  # of Optuna 5
+    if stored is None:
+        stored = {str(k): c for k, c in enumerate(trial.system_attrs.get(_CONSTRAINTS) or ())}
+    return dict(stored)
 
 
 def _can_be_modeled(distribution: BaseDistribution) -> bool:

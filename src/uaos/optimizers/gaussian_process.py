@@ -213,3 +213,19 @@ def log_improvement(means: FloatArray, deviations: FloatArray, best: float) -> F
         else:
             result[i] = density - 2.0 * math.log(-u) + math.log(deviations[i])
     return result
+
+
+@njit
+def log_probability(means: FloatArray, deviations: FloatArray, limit: float) -> FloatArray:
+    """Return the logarithm of the probability of a value of at most `limit`.
+
+    P = Φ(u) with u = (limit - μ) / σ; for small u by its asymptotic expansion.
+    """
+    result = np.empty(len(means))
+    for i in range(len(means)):
+        u = (limit - means[i]) / deviations[i]
+        if u > -6.0:
+            result[i] = math.log(0.5 * math.erfc(-u / math.sqrt(2.0)))
+        else:
+            result[i] = -0.5 * u * u - 0.9189385332046727 - math.log(-u)
+    return result

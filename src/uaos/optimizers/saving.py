@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uaos.optimizers.base import Optimizer
 
 #: Version of the files.
-FORMAT = 9
+FORMAT = 10
 
 Saved = TypeVar("Saved", bound="Optimizer")
 

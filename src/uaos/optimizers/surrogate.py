@@ -4,24 +4,37 @@ For expensive functions of real, integer and categorical coordinates. Values wor
 are compressed first, so that outliers and infeasible points do no harm. The expected
 improvement is maximized by local search: change one category, one integer or a few real numbers.
 
+Under constraints, objective and constraints have a model each, and the expected improvement over
+the best feasible point is multiplied by the probability that all constraints hold.
+
 The model does not propose all points. A pool of moves, which start from the best points so far,
 proposes some from the beginning, in case the model is wrong, and most later on, when the model has
 found what it can. All share the points that were evaluated.
 
 Jones, D. R., Schonlau, M. & Welch, W. J. (1998), "Efficient global optimization of expensive
 black-box functions", Journal of Global Optimization 13.
+Schonlau, M., Welch, W. J. & Jones, D. R. (1998), "Global versus local search in constrained
+optimization of computer models", IMS Lecture Notes 34.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.gaussian_process import GaussianProcess, condition, fit, log_improvement
+from uaos.optimizers.details import constraint_values
+from uaos.optimizers.gaussian_process import (
+    GaussianProcess,
+    condition,
+    fit,
+    log_improvement,
+    log_probability,
+)
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.moves import MOVES
 from uaos.optimizers.registration import register
@@ -51,6 +64,40 @@ _RANDOM, _AROUND, _STARTS, _ROUNDS, _NEIGHBORS = 200, 100, 6, 12, 24
 PROPOSERS = ("start", "model", *MOVES)
 
 
+class Constrained(NamedTuple):
+    """What the models see of points under constraints.
+
+    Attributes
+    ----------
+    objective : ndarray, shape (n,)
+        The objective alone, standardized; NaN where it is unknown.
+    feasible : ndarray of bool, shape (n,)
+        Which points are feasible.
+    constraints : ndarray, shape (n, M)
+        Constraints, standardized; NaN where they are unknown.
+    limits : ndarray, shape (M,)
+        The largest feasible value of each constraint.
+    """
+
+    objective: FloatArray
+    feasible: BoolArray
+    constraints: FloatArray
+    limits: FloatArray
+
+    def with_pending(self) -> "Constrained":
+        """Return these and a point that is not evaluated yet; its value is assumed to be middling.
+
+        Its constraints are unknown.
+        """
+        known = self.objective[np.isfinite(self.objective)]
+        middle = np.median(known) if len(known) else np.nan
+        unknown = np.full((1, len(self.limits)), np.nan)
+        return Constrained(
+            np.append(self.objective, middle), np.append(self.feasible, False),
+            np.vstack([self.constraints, unknown]), self.limits,
+        )  # fmt: skip
+
+
 class Proposer:
     """Proposes points where a model expects the largest improvement, or by a move.
 
@@ -64,15 +111,15 @@ class Proposer:
 
     Attributes
     ----------
-    hyper : ndarray or None
-        Hyper-parameters of the last fit.
+    hyper : dict of int to ndarray
+        Hyper-parameters of the last fits: 0 for the objective, 1 for the first constraint, ….
     fitted_to : int
         The number of points of the last fit.
     """
 
     def __init__(self, selector: Selector | None = None) -> None:
         self.selector = selector
-        self.hyper: FloatArray | None = None
+        self.hyper: dict[int, FloatArray] = {}
         self.fitted_to = 0
 
     def __call__(
@@ -81,6 +128,7 @@ class Proposer:
         points: FloatArray,
         scores: FloatArray,
         rng: np.random.Generator,
+        constrained: Constrained | None = None,
     ) -> tuple[FloatArray, str]:
         """Return a point that has not been evaluated, if there is one, and what proposed it.
 
@@ -94,6 +142,8 @@ class Proposer:
             Their values as the model sees them, see :func:`model_values`.
         rng : numpy.random.Generator
             Draws the candidates.
+        constrained : Constrained, optional
+            Under constraints: objective and constraints apart, see :func:`constrained_values`.
         """
         evaluated_keys = {row.tobytes() for row in points}
         if rng.random() >= model_share(coordinates, len(points)):
@@ -103,17 +153,76 @@ class Proposer:
                 point = move(coordinates, best_points, rng)
                 if point.tobytes() not in evaluated_keys:
                     return point, name
-        scaled, d = coordinates.scaled(points), points.shape[1]
-        grown = not self.fitted_to <= len(points) < _GROWTH * self.fitted_to
-        if self.hyper is None or grown or len(self.hyper) != d + 1:
-            few = _best_and_others(scores, _MOST_FITTED)
-            start = self.hyper if self.hyper is not None and len(self.hyper) == d + 1 else None
-            self.hyper = fit(scaled[few], scores[few], coordinates.categories, start).hyper
-            self.fitted_to = len(points)
-        rows = _best_and_others(scores, _MOST)
-        model = condition(scaled[rows], scores[rows], coordinates.categories, self.hyper)
-        best = float(model.predict(scaled[rows[:1]])[0][0])
-        return _maximized(coordinates, model, points[rows], best, evaluated_keys, rng), "model"
+        if not self.fitted_to <= len(points) < _GROWTH * self.fitted_to:
+            self.fitted_to = 0
+        gain = self._gain(coordinates, points, scores, constrained)
+        self.fitted_to = self.fitted_to or len(points)
+        leaders = points[np.argsort(scores, kind="stable")]
+
+        def new_gain(candidates: FloatArray) -> FloatArray:
+            gains = gain(coordinates.scaled(candidates))
+            gains[[row.tobytes() in evaluated_keys for row in candidates]] = -np.inf
+            return gains
+
+        return _maximized(coordinates, new_gain, leaders, rng), "model"
+
+    def _gain(
+        self,
+        coordinates: Coordinates,
+        points: FloatArray,
+        scores: FloatArray,
+        constrained: Constrained | None,
+    ) -> Callable[[FloatArray], FloatArray]:
+        """Return the logarithm of the expected improvement as a function of scaled points."""
+        scaled, order = coordinates.scaled(points), np.argsort(scores, kind="stable")
+        if constrained is None:
+            model = self._model(0, coordinates, scaled, scores, order)
+            best = float(model.predict(scaled[order[:1]])[0][0])
+            return lambda at: log_improvement(*model.predict(at), best)
+        improving: GaussianProcess | None = None
+        best = 0.0
+        if constrained.feasible.any():
+            improving = self._model(0, coordinates, scaled, constrained.objective, order)
+            first = order[constrained.feasible[order]][:1]
+            best = float(improving.predict(scaled[first])[0][0])
+        limited = []
+        for j, limit in enumerate(constrained.limits.tolist()):
+            column = constrained.constraints[:, j]
+            if (column > limit).any():  # otherwise it has never been violated
+                limited.append((self._model(1 + j, coordinates, scaled, column, order), limit))
+
+        def gain(at: FloatArray) -> FloatArray:
+            gains = np.zeros(len(at))
+            if improving is not None:
+                gains += log_improvement(*improving.predict(at), best)
+            for bounded, limit in limited:
+                gains += log_probability(*bounded.predict(at), limit)
+            return gains
+
+        return gain
+
+    def _model(
+        self,
+        number: int,
+        coordinates: Coordinates,
+        scaled: FloatArray,
+        values: FloatArray,
+        order: IntArray,
+    ) -> GaussianProcess:
+        """Return a model of values, NaN where unknown; `order` has the best points first.
+
+        Its hyper-parameters are fitted if the number of points has grown.
+        """
+        order = order[np.isfinite(values[order])]
+        start = self.hyper.get(number)
+        if start is not None and len(start) != scaled.shape[1] + 1:
+            start = None
+        if start is None or not self.fitted_to:
+            few = _best_and_others(order, _MOST_FITTED)
+            start = fit(scaled[few], values[few], coordinates.categories, start).hyper
+            self.hyper[number] = start
+        rows = _best_and_others(order, _MOST)
+        return condition(scaled[rows], values[rows], coordinates.categories, start)
 
     def _choose(self, rng: np.random.Generator) -> int:
         """Return the number of a move."""
@@ -128,9 +237,8 @@ def model_share(coordinates: Coordinates, evaluated: int) -> float:
     return _SHARE if evaluated < late * len(coordinates.low) else _LATE_SHARE
 
 
-def _best_and_others(scores: FloatArray, most: int) -> IntArray:
-    """Return the rows of the best half of `most` points, and of others evenly over the ranks."""
-    order = np.argsort(scores, kind="stable")
+def _best_and_others(order: IntArray, most: int) -> IntArray:
+    """Return the first half of `most` rows, and others evenly over the rest of an order."""
     if len(order) <= most:
         return order
     half = most // 2
@@ -140,23 +248,14 @@ def _best_and_others(scores: FloatArray, most: int) -> IntArray:
 
 def _maximized(
     coordinates: Coordinates,
-    model: GaussianProcess,
+    gain: Callable[[FloatArray], FloatArray],
     points: FloatArray,
-    best: float,
-    evaluated_keys: set[bytes],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the point of the largest expected improvement that a local search finds.
+    """Return the point of the largest gain that a local search finds.
 
     `points` are sorted: the best comes first.
     """
-
-    def gain(candidates: FloatArray) -> FloatArray:
-        mean, deviation = model.predict(coordinates.scaled(candidates))
-        gains: FloatArray = log_improvement(mean, deviation, best)
-        gains[[row.tobytes() in evaluated_keys for row in candidates]] = -np.inf
-        return gains
-
     leaders = points[rng.integers(min(10, len(points)), size=_AROUND)]
     around = coordinates.neighbors(leaders, rng)
     candidates = np.vstack([coordinates.uniform(_RANDOM, rng), around])
@@ -192,6 +291,46 @@ def model_values(values: FloatArray, violations: FloatArray | None = None) -> Fl
     apart = (merits - middle) / unit
     scores = np.where(apart < 0, apart, np.log1p(np.maximum(apart, 0.0)))
     return np.asarray((scores - scores.mean()) / (scores.std() or 1.0))
+
+
+def constrained_values(
+    values: FloatArray, violations: FloatArray, constraints: FloatArray
+) -> Constrained:
+    """Return values and constraints as the models see them, each standardized by itself.
+
+    Values far from the feasible ones are compressed, and so are large constraints of either sign. A
+    failure, which has an infinite violation, is as bad as the worst.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        The values; NaN where unknown.
+    violations : ndarray, shape (n,)
+        By how much each point violates the constraints, 0 if it is feasible; NaN if unknown.
+    constraints : ndarray, shape (n, M)
+        The constraints, feasible where they are at most 0; NaN where unknown.
+    """
+    feasible = (violations == 0) & np.isfinite(values)
+    objective = np.full(len(values), np.nan)
+    if feasible.any():
+        middle = float(np.median(values[feasible]))
+        apart = (values - middle) / (middle - float(values[feasible].min()) or 1.0)
+        objective = np.where(apart < -1, -1 - np.log1p(np.maximum(-1 - apart, 0)), apart)
+        objective = np.where(apart > 0, np.log1p(np.maximum(apart, 0)), objective)
+        objective[np.isinf(violations)] = np.nanmax(objective)  # failed
+        objective = (objective - np.nanmean(objective)) / (np.nanstd(objective) or 1.0)
+    columns, limits = np.full(constraints.shape, np.nan), np.zeros(constraints.shape[1])
+    for j, column in enumerate(constraints.T.copy()):
+        known = np.isfinite(column)
+        if known.any():
+            if not (column[known] < 0).any():  # a violation: how feasible a point is, is unknown
+                column[column == 0] = -np.median(column[column > 0]) if (column > 0).any() else -1.0
+            unit = float(np.median(np.abs(column[known]))) or 1.0
+            scores = np.sign(column) * np.log1p(np.abs(column) / unit)
+            mean, deviation = float(scores[known].mean()), float(scores[known].std()) or 1.0
+            columns[known, j] = (scores[known] - mean) / deviation
+            limits[j] = -mean / deviation
+    return Constrained(objective, feasible, columns, limits)
 
 
 @dataclass(frozen=True)
@@ -253,7 +392,7 @@ class SurrogateSearch(Optimizer):
     reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_points", "_values", "_excess", "_fit", "_made_by", "_moved",
+        "_points", "_values", "_excess", "_constraints", "_fit", "_made_by", "_moved",
     )  # fmt: skip
     batch_names: ClassVar[tuple[str, ...]] = ("_made_by",)
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
@@ -266,6 +405,7 @@ class SurrogateSearch(Optimizer):
         self._points = np.empty((0, self.dimension))
         self._values = np.empty(0)
         self._excess: FloatArray | None = None
+        self._constraints = np.empty((0, 0))
         self._proposer = Proposer(self._new_selector())
         self._made_by: list[int] = []  # proposers of the points of the batch
         self._moved: list[list[float]] = []  # moves, parents' values and values, not yet learned
@@ -279,13 +419,18 @@ class SurrogateSearch(Optimizer):
         return self.method.selector(len(MOVES), seed=self.rng, budget=self.budget)
 
     @property
+    def epsilon(self) -> float:
+        """Infinity: the objective's model needs the value everywhere."""
+        return np.inf
+
+    @property
     def _fit(self) -> list[object]:
-        """Last fit of the model, for a saved run."""
-        return [self._proposer.hyper, self._proposer.fitted_to]
+        """Last fits of the models, for a saved run."""
+        return [list(map(list, self._proposer.hyper.items())), self._proposer.fitted_to]
 
     @_fit.setter
-    def _fit(self, saved: tuple[FloatArray | None, int]) -> None:
-        self._proposer.hyper, self._proposer.fitted_to = saved
+    def _fit(self, saved: tuple[list[tuple[int, FloatArray]], int]) -> None:
+        self._proposer.hyper, self._proposer.fitted_to = dict(saved[0]), saved[1]
 
     def _initial(self) -> int:
         """Return the number of points before the first model."""
@@ -301,14 +446,19 @@ class SurrogateSearch(Optimizer):
             self._made_by = [0] * len(points)
             return points
         points, scores = self._points, model_values(self._values, self._excess)
+        constrained = None
+        if self._excess is not None:
+            constrained = constrained_values(self._values, self._excess, self._constraints)
         batch: list[FloatArray] = []
         self._made_by = []
         for _ in range(self.settings.batch):
-            point, name = self._proposer(self._coordinates, points, scores, self.rng)
+            point, name = self._proposer(self._coordinates, points, scores, self.rng, constrained)
             batch.append(point)
             self._made_by.append(PROPOSERS.index(name))
             points = np.vstack([points, point])
             scores = np.append(scores, np.median(scores))
+            if constrained is not None:
+                constrained = constrained.with_pending()
         return np.array(batch)
 
     @property
@@ -338,8 +488,21 @@ class SurrogateSearch(Optimizer):
         if self.violations is not None:
             earlier = np.empty(0) if self._excess is None else self._excess
             self._excess = np.append(earlier, self.violations)
+            self._constraints = self._with_constraints(len(points))
         if self._proposer.selector is not None:
             self._credit_moves(self._proposer.selector, len(points))
+
+    def _with_constraints(self, n: int) -> FloatArray:
+        """Return the constraints of all points, the last n of which were told just now."""
+        told, equalities = constraint_values(n, self.violations, self.details)
+        met = told.shape[1] - equalities
+        told = np.hstack([told[:, :met], np.abs(told[:, met:])])
+        earlier = self._constraints
+        columns = max(earlier.shape[1], told.shape[1])
+        both = np.full((len(earlier) + n, columns), np.nan)  # the number may differ between batches
+        both[: len(earlier), : earlier.shape[1]] = earlier
+        both[len(earlier) :, : told.shape[1]] = told
+        return both
 
     def _credit_moves(self, selector: Selector, n: int) -> None:
         """Tell the selector what the moves among the last n points have achieved."""
