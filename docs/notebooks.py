@@ -61,7 +61,7 @@ def _execute(targets: dict[Path, Path]) -> None:
     """Execute notebooks, two at a time, and write their outputs to files."""
     CACHE.mkdir(parents=True, exist_ok=True)
     # A forked process has imported already what most notebooks use.
-    for name in ("uaos.cli", "numba", "matplotlib.pyplot", "scipy.stats") if targets else ():
+    for name in ("uaos.cli", "numba", "matplotlib.pyplot", "scipy.special") if targets else ():
         import_module(name)
     context = get_context("fork" if "fork" in get_all_start_methods() else "spawn")
     waiting, running = list(targets.items()), dict[int, tuple[Path, BaseProcess]]()

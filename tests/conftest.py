@@ -1,6 +1,7 @@
 """What every test process needs."""
 
 import gc
+import multiprocessing
 import os
 import re
 import signal
@@ -76,6 +77,18 @@ def _forked_workers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("uaos.runs.workers.threading", without_earlier)
         yield
+
+
+@pytest.fixture
+def quick_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the workers of experiments from a process that has imported what they need.
+
+    For tests of commands, which run in this process; those of workers spawn them as users do.
+    """
+    if sys.platform == "linux":
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["numba", "uaos.experiments.unit", "uaos.tuning.costs"])
+        monkeypatch.setattr("uaos.experiments.executors.get_context", lambda _: context)
 
 
 # Fixtures that take seconds to make. With several processes, tests that use the same one share one.

@@ -73,7 +73,7 @@ def same_output(printed: str, shown: str) -> bool:
     "page", [p for p in PAGES if code_of(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
 def test_the_code_of_a_page_runs_and_prints_what_it_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_workers: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     matplotlib.use("Agg")

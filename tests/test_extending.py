@@ -18,6 +18,8 @@ from report_cases import packed, words
 import uaos
 from uaos.experiments import Store
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 SOURCES = Path(uaos.__file__).parent
 
 REWARD = '''

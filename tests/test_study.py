@@ -22,6 +22,8 @@ from uaos.study import PRESETS, RIVALS, STAGES, Preset, Study, chosen_stages, fi
 from uaos.tuning import design_for, narrow
 from uaos.tuning.store import TuningStore
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 def uaos(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "uaos", *arguments]

@@ -19,6 +19,8 @@ from uaos.cli.bench import RunProgress
 from uaos.experiments import Progress, Store, run
 from uaos.experiments.export import COLUMNS
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 SMALL = ["--functions=1-2", "--dim=2", "--instances=1-2", "--budget=60D", "--jobs=1"]
 COMMAND = [sys.executable, "-m", "uaos", "bench"]
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import run
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 # Six problems of three dimensions; the optimum of the first two is not known.
 PROBLEMS = """
 import numpy as np

@@ -12,6 +12,8 @@ import uaos
 from uaos.errors import InvalidFeedback
 from uaos.optimizers import registry
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 CLASS = '''
 from dataclasses import dataclass
 
