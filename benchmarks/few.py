@@ -11,8 +11,8 @@ each budget is a run of its own. The others run once, with the largest budget. L
 from the center of the box and are restarted from uniform random points. Evaluations are counted
 here, and points outside the box are moved to its nearest point.
 
-Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma, optuna (GP: torch) and
-nevergrad (1.0.12 ends with a TypeError with numpy 2.4).
+Needs the extra `experiments`; the contenders need scipy, Py-BOBYQA, cma, optuna (GP: torch),
+scikit-optimize and nevergrad (1.0.12 ends with a TypeError with numpy 2.4).
 """
 
 import argparse
@@ -124,6 +124,13 @@ def _optuna(name: str) -> Contender:
     return run
 
 
+def _skopt(f: Objective, D: int, rng: np.random.Generator) -> None:
+    from skopt import gp_minimize
+
+    seed = int(rng.integers(2**31))
+    gp_minimize(f, [(-5.0, 5.0)] * D, n_calls=f.budget, x0=[0.0] * D, random_state=seed)
+
+
 def _nevergrad(f: Objective, D: int, rng: np.random.Generator) -> None:
     import nevergrad
 
@@ -143,6 +150,7 @@ CONTENDERS: dict[str, Contender] = {
     "optuna": _optuna("TPESampler"),
     "optuna GP": _optuna("GPSampler"),
     "nevergrad": _nevergrad,
+    "skopt": _skopt,
 }
 #: Contenders whose runs depend on the budget.
 BY_BUDGET = ("uaos", "nevergrad")

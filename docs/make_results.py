@@ -577,7 +577,7 @@ FEW_CONTENDERS = {
     "uaos": "**uaos**", "slsqp": "SciPy, SLSQP with restarts",
     "cobyqa": "SciPy, COBYQA with restarts", "pybobyqa": "Py-BOBYQA with restarts",
     "lq-cma": "pycma, lq-CMA-ES", "optuna": "Optuna, TPE", "optuna GP": "Optuna, Gaussian process",
-    "nevergrad": "nevergrad, NGOpt",
+    "nevergrad": "nevergrad, NGOpt", "skopt": "scikit-optimize, Gaussian process",
 }  # fmt: skip
 
 
