@@ -73,12 +73,15 @@ def solved(row: Row) -> str:
 
 def mean_log(method: str) -> str:
     """Return the mean of log10(aRT to 1e-7) over the functions, an aRT being at most BUDGET."""
-    rows = table_below("portfolio-20d.md", "(aRT) in evaluations beside COCO")
-    times = [
-        math.inf if row["1e-7"] in "∞–" else float(row["1e-7"])
-        for row in rows
-        if row["algorithm"] == method
-    ]
+    if method == "portfolio":
+        times = [float(row["art"]) for row in data("portfolio-archive")
+                 if (row["algorithm"], float(row["target"])) == (method, 1e-7)]  # fmt: skip
+    else:
+        times = [
+            math.inf if row["1e-7"] in "∞–" else float(row["1e-7"])
+            for row in table_below("portfolio-20d.md", "(aRT) in evaluations beside COCO")
+            if row["algorithm"] == method
+        ]
     return f"{sum(math.log10(min(t, BUDGET)) for t in times) / len(times):.2f}"
 
 
@@ -113,19 +116,24 @@ def portfolio_archive() -> str:
 
 def bbob_solved() -> str:
     """Return how many problems of each group the portfolio and its members solve."""
-    rows = table_below("portfolio-20d.md", "Runs solved")
-    cells = [[row["method"], *(row[g] for g in _GROUPS)] for row in rows]
+    own = by_name(data("portfolio-overview"), "functions")
+    cells = [["portfolio", *(f"{own[g]['solved']}/{own[g]['runs']}" for g in _GROUPS)]]
+    for row in table_below("portfolio-20d.md", "Runs solved"):
+        if row["method"] != "portfolio":
+            cells.append([row["method"], *(row[g] for g in _GROUPS)])
     return markdown(("method", "solved", *_GROUPS[1:]), cells)
 
 
 def bbob_shares() -> str:
     """Return the share of average running times within each budget."""
     budgets = ("10·D", "100·D", "1,000·D", "10,000·D", "100,000·D")
-    rows = table_below("portfolio-20d.md", "aRT within a budget")
-    cells = [
-        [row["algorithm"].replace(" (archive)", ", published"), *(row[b] for b in budgets)]
-        for row in rows
-    ]
+    (own,) = [row for row in data("portfolio-profile") if row["algorithm"] == "portfolio"]
+    within = (float(own[f"within_{b.replace(',', '').replace('·', '')}"]) for b in budgets)
+    cells = [["portfolio", *(f"{share:.1%}" for share in within)]]
+    for row in table_below("portfolio-20d.md", "aRT within a budget"):
+        if row["algorithm"] != "portfolio":
+            name = row["algorithm"].replace(" (archive)", ", published")
+            cells.append([name, *(row[b] for b in budgets)])
     return markdown(("algorithm", *budgets), cells)
 
 
@@ -1692,6 +1700,7 @@ def phrases() -> dict[str, list[str]]:
             ),
             f"solves {fresh['portfolio']} of the 120 problems of instances 26 to 30",
             _unsolved(),
+            _fresh_further(),
             f"between {min(ratios):.2f} and {max(ratios):.2f} times that of NBIPOP-aCMA-ES",
             f"On f5 it is {archive_ratios([5])[0]:.1f} times",
             f"the best of all on {outsiders[0]['best on']} of the 39 problems",
@@ -1735,17 +1744,23 @@ def _phrases_of_adapters() -> list[str]:
     ]
 
 
+def _fresh_further() -> str:
+    """Return what the portfolio solves on instances that its rivals were not run on."""
+    runs = data("fresh-further-runs")
+    solved = sum(float(row["error"]) <= 1e-8 for row in runs)
+    return f"It solves {solved} of {len(runs)}"
+
+
 def _unsolved() -> str:
     """Return which functions the portfolio does not always solve."""
-    runs = {
-        row["function"]: row["solved"]
-        for row in table_below("portfolio-20d.md", "(aRT) to each target, divided")
-        if row["method"] == "portfolio"
-    }
-    never = [name for name, count in runs.items() if count.startswith("0/")]
-    some = [f"{name} in {count.partition('/')[0]}" for name, count in runs.items()
-            if name not in never and count != "13/13"]  # fmt: skip
-    return f"never solves {' and '.join(never)}, and solves {' and '.join(some)} of 13 runs"
+    runs = data("portfolio-runs")
+    counts: dict[str, int] = {}
+    for row in runs:
+        counts[row["function"]] = counts.get(row["function"], 0) + (float(row["error"]) <= 1e-8)
+    each = len(runs) // len(counts)
+    never = [name for name, count in counts.items() if count == 0]
+    some = [f"{name} in {count}" for name, count in counts.items() if 0 < count < each]
+    return f"never solves {' and '.join(never)}, and solves {' and '.join(some)} of {each} runs"
 
 
 def _simulated_portfolio() -> dict[str, float]:
