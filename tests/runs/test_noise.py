@@ -429,16 +429,16 @@ def test_a_recommended_point_whose_new_evaluations_all_fail_is_not_the_result():
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("budget", "more"),
     [
-        {"integrality": [True, False, False]},
-        {"constraints": {"type": "ineq", "fun": lambda x: x[1] - 1.5}},
+        (280, {"integrality": [True, False, False]}),
+        (320, {"constraints": {"type": "ineq", "fun": lambda x: x[1] - 1.5}}),
     ],
 )
-def test_members_come_in_later(more):
+def test_members_come_in_later(budget, more):
     """A short run starts with members that are of no use under noise; others join its history."""
-    result = uaos.minimize(Noisy(deviation=2.0), BOX, budget=280, seed=1, **more)
-    assert result.nfev == 280
+    result = uaos.minimize(Noisy(deviation=2.0), BOX, budget=budget, seed=1, **more)
+    assert result.nfev == budget
     assert result.fun_std > 0
     assert "CMA-ES" in result.history.operators
     assert result.history.counts.sum() == result.history.evaluations[-1]
@@ -548,3 +548,15 @@ def test_a_very_lucky_value_does_not_hide_the_band():
     low, high = history.plot().axes[1].get_ylim()
     assert -0.5 < low < 0.3
     assert 1.4 < high < 2.0
+
+
+@pytest.mark.parametrize("kind", ["eq", "ineq"])
+@pytest.mark.parametrize("budget", [200, 600])
+def test_noise_under_constraints(kind, budget):
+    """The lowest value on the plane is 3 (2/3)² = 4/3; SQP goes on with wide differences."""
+    fun = Noisy(deviation=0.1)
+    plane = {"type": kind, "fun": lambda x: 1 - np.sum(x)}
+    result = uaos.minimize(fun, BOX, budget=budget, seed=1, constraints=plane)
+    assert result.maxcv < 1e-6
+    assert sphere(result.x) - 4 / 3 < 0.3
+    assert abs(result.fun - sphere(result.x)) < 4 * result.fun_std

@@ -175,7 +175,7 @@ class SQP(RestartingSearch):
     name: ClassVar[str] = "SQP"
     settings_class: ClassVar[type[OptimizerSettings]] = SQPSettings
     reference: ClassVar[str] = bib.NOCEDAL_2006
-    handles: ClassVar[tuple[str, ...]] = ("constraints",)
+    handles: ClassVar[tuple[str, ...]] = ("constraints", "noise")
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
         *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_exact",
@@ -212,6 +212,13 @@ class SQP(RestartingSearch):
         unlikely.
         """
         return self._optima.repeated if self._tangents.convex else self._optima.known
+
+    @property
+    def candidates(self) -> FloatArray:
+        """The present point of the run, if it meets the constraints, and the best point."""
+        violated = self._violated(self._c) > np.where(self._equal(), _MET, 0.0)
+        present = [] if violated.any() or not np.isfinite(self._f) else [self._x]
+        return np.vstack([*present, super().candidates])
 
     @property
     def model(self) -> LocalModel:
@@ -334,6 +341,8 @@ class SQP(RestartingSearch):
         self._multipliers, self._penalties = np.zeros(M), np.zeros(M)
         self._errors = np.zeros(M)
         self._jacobian = np.zeros((M, self.dimension))
+        if self.noise.level > 0:
+            self._spread = _COARSE[0]
         self._differentiate()
 
     # Derivatives. Everything is in units of the scale.
@@ -360,8 +369,9 @@ class SQP(RestartingSearch):
             self._use_gradient()
 
     def _noise(self) -> float:
-        """Return the size of rounding errors in the objective near the present point."""
-        return max(4.0 * _EPSILON * abs(self._f), 1e-300) if np.isfinite(self._f) else 1e-300
+        """Return the size of errors in the objective near the present point: rounding or noise."""
+        rounding = 4.0 * _EPSILON * abs(self._f) if np.isfinite(self._f) else 0.0
+        return max(rounding, self.noise.level, 1e-300)
 
     def _difference_points(self) -> FloatArray:
         """Return the points of a gradient: one per coordinate, or two for central differences."""
@@ -369,9 +379,10 @@ class SQP(RestartingSearch):
         steps = np.full(D, _FIRST_STEP)
         if self._old_x is not None:
             curvature = np.maximum(np.diagonal(self._hessian), 1e-300)
-            steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), _WIDEST_STEP)
+            widest = _WIDEST_STEP if self.noise.level == 0 else _COARSE[0]
+            steps = np.minimum(2.0 * np.sqrt(self._noise() / curvature), widest)
             if self._central:
-                steps = np.minimum(steps ** (2 / 3), _WIDEST_STEP)
+                steps = np.minimum(steps ** (2 / 3), widest)
             steps = np.maximum(steps, min(self._share * self._moved, _COARSE[0]))
         steps = np.maximum(steps, self._spread)
         steps = np.maximum(steps, _LEAST_STEP * np.maximum(np.abs(self._x) / scale, 1e-3)) * scale
@@ -453,7 +464,7 @@ class SQP(RestartingSearch):
             self._hessian = np.eye(self.dimension) * max(curvature, 1e-12)
         Bs = self._hessian @ s
         sBs = float(s @ Bs)
-        if sBs <= 0:
+        if sBs <= self.noise.level:  # noise hides the curvature
             return
         if sy < 0.2 * sBs:
             share = 0.8 * sBs / (sBs - sy)

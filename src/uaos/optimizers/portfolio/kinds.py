@@ -147,6 +147,16 @@ CONSTRAINED_KINDS = (
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
 )  # fmt: skip
 
+_SQP_NOISY = Seat("SQP", share=0.4)
+
+#: The same where there is noise as well: differences wide enough for it keep to equalities, which
+#: CMA-ES hardly ever meets.
+CONSTRAINED_NOISY_KINDS = (
+    #    least  kappa  first          then            large
+    Kind(     0, 20.0, (),            (Seat("SQP"),), (_DE_2D,)),
+    Kind(   100, 20.0, (_SQP_NOISY,), (_IPOP_2,),     (_DE_2D,)),
+)  # fmt: skip
+
 _MIXED_SQP = Seat("mixed-SQP", share=0.5, cap=500, restarts=True)
 
 #: The same under constraints with integers beside real numbers, or alone, but no categories.
@@ -207,6 +217,10 @@ class Traits(NamedTuple):
 #: The table for each kind of problem: the first whose condition holds.
 TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.categories, CATEGORICAL_KINDS),
+    (
+        lambda problem: problem.noisy and problem.constrained and not problem.integers,
+        CONSTRAINED_NOISY_KINDS,
+    ),
     (lambda problem: problem.noisy and problem.late, LATE_NOISE_KINDS),
     (lambda problem: problem.noisy, NOISY_KINDS),
     (lambda problem: problem.residuals and not problem.integers, RESIDUAL_KINDS),

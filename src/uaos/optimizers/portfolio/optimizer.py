@@ -263,7 +263,8 @@ class Portfolio(Optimizer):
         """Record how noisy the values are; once they are noisy, switch to members that suit noise.
 
         Members that were chosen by the table give way to those of :data:`LATE_NOISE_KINDS`, which
-        go on near the best point, or of :data:`NOISY_KINDS` if noise is noticed right at the start.
+        go on near the best point, or of :data:`NOISY_KINDS` if noise is noticed right at the start;
+        under constraints, of :data:`CONSTRAINED_NOISY_KINDS`.
         Of members that the user chose, those that handle noise remain, if there are any.
         """
         was_noisy = self.noise.strong
