@@ -25,6 +25,11 @@ _EXTRAS = {
 }
 
 
+def as_frame(columns: dict[str, Any]) -> Any:
+    """Return columns as a pandas DataFrame; unchanged if pandas is not installed."""
+    return import_module("pandas").DataFrame(columns) if find_spec("pandas") else columns
+
+
 class MissingExtra(UaosError, ImportError):
     """An optional library is not installed; the message names the extra that installs it."""
 

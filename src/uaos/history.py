@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uaos.arrays import FloatArray, IntArray
+from uaos.extras import as_frame
 from uaos.text import count
 
 if TYPE_CHECKING:
@@ -260,11 +261,7 @@ class History:
             columns[f"count {name}"] = self.counts[:, k].copy()
         for k, name in enumerate(self.operators):
             columns[f"probability {name}"] = self.probabilities[:, k].copy()
-        try:
-            import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        except ImportError:
-            return columns
-        return pandas.DataFrame(columns)
+        return as_frame(columns)
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, f_opt: float | None = None

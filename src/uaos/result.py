@@ -12,6 +12,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import Missing
+from uaos.extras import as_frame
 from uaos.history import History
 from uaos.text import count
 
@@ -253,11 +254,7 @@ class Result(Mapping[str, Any]):
         columns["fun"] = self.F.copy()
         if self.violations is not None:
             columns["violation"] = self.violations.copy()
-        try:
-            import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        except ImportError:
-            return columns
-        return pandas.DataFrame(columns)
+        return as_frame(columns)
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, *, f_opt: float | None = None

@@ -89,8 +89,6 @@ def test_options_reach_the_figure(folder: Path, tmp_path: Path) -> None:
     assert "#0072b2" in drawn  # the first color, as asked for
     plot(folder, tmp_path, "operators", "mine.db", "-o", "y.svg", *RUN, "--instance", "2")
     assert "SaDE on f8 Rosenbrock i2 20-D" in (tmp_path / "y.svg").read_text()
-    plot(folder, tmp_path, "tuning-frequencies", "tuned.db", "-o", "z.svg", "--parameters", "F")
-    assert "area_under_curve" not in (tmp_path / "z.svg").read_text()
 
 
 def test_several_files_are_one_figure(folder: Path, tmp_path: Path) -> None:
@@ -140,7 +138,6 @@ def test_a_figure_of_ones_own_is_imported(folder: Path, tmp_path: Path) -> None:
          "mine.db .*benchmark.* tuning-survival .*: ecdf-overall, "),
         ("tuning-survival tuned.db tuned.db -o x.png", "2 stores .*tuning"),
         ("tuning-survival tuned.db -o x.png --tuning 7", "tuning 7; .* 1$"),
-        ("tuning-frequencies tuned.db -o x.png --parameters G", "parameter 'G'.* reward, W, F"),
         ("ranks", "ranks .*`uaos bench`"),
         ("tuning-survival", "tuning-survival .*`uaos tune`"),
         ("ranks notes.txt -o x.png", "notes.txt: not a store of uaos"),

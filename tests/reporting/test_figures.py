@@ -77,8 +77,8 @@ def operators(of: History, optimum: float | None = None, **options: Any) -> Any:
     return draw("operators", course(of, optimum), **options)
 
 
-def tuning_frequencies(store: Any, number: int, parameters: Any = None, **options: Any) -> Any:
-    return draw("tuning-frequencies", (store, number), parameters=parameters, **options)
+def tuning_frequencies(store: Any, number: int, **options: Any) -> Any:
+    return draw("tuning-frequencies", (store, number), **options)
 
 
 def tuning_survival(store: Any, number: int, **options: Any) -> Any:
@@ -375,12 +375,6 @@ def test_the_values_of_a_tuning_are_drawn_by_race(store: TuningStore) -> None:
     assert panels["W"].get_yscale() == "log"
     medians = [d.get_ydata()[0] for d in panels["F"].lines if len(d.get_xdata()) == 2][:2]
     np.testing.assert_allclose(medians, [8.5 / 20, 18.5 / 20])
-    only = tuning_frequencies(store, 1, ["F"])
-    assert [axes.get_title(loc="left") for axes in only.axes] == ["F"]
-    only = tuning_frequencies(store, 1, ["reward"])
-    assert [axes.get_title(loc="left") for axes in only.axes] == ["reward"]
-    with raises(UnknownName, name="G"):
-        tuning_frequencies(store, 1, ["G"])
     with raises(UnknownName, name=2):
         tuning_frequencies(store, 2)
 

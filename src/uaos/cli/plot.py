@@ -45,9 +45,6 @@ class _Choice:
         "--no-restarts", help="ecdf-…: end the curves at the budget.")] = False
     tuning: Annotated[int | None, typer.Option(
         help="tuning-…: the number of the tuning (default: the last).")] = None
-    parameters: Annotated[str | None, typer.Option(
-        help="tuning-frequencies: the parameters, separated by commas (default: the winner's).")
-    ] = None
     order: Annotated[str | None, typer.Option(
         help="Give these methods the first colors, to match other figures.")] = None
 
@@ -69,8 +66,6 @@ class _Choice:
         arguments: dict[str, object] = {}
         if self.methods is not None:
             arguments["methods"] = split_names(self.methods)
-        if self.parameters is not None:
-            arguments["parameters"] = split_names(self.parameters)
         if self.target is not None:
             arguments["target"] = self.target
         if self.no_restarts:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uaos.errors import Missing, UnknownName
+from uaos.errors import Missing
 from uaos.reporting.canvas import LineEnd, axes_with_margins, name_ends, names_width
 from uaos.reporting.figures import TUNING, Figure
 from uaos.reporting.style import (
@@ -40,22 +40,15 @@ _TICK = 0.14
 _PAGE, _COLUMN = (2, 0.24, 0.75, 0.62), (1, 0.21, 0.5, 0.42)
 
 
-def frequency_data(
-    source: "TuningSource", parameters: Sequence[str] | None = None
-) -> "tuple[Drawn, ...]":
-    """Return the values drawn for each race; of `parameters`, or of those that the winner has."""
+def frequency_data(source: "TuningSource") -> "tuple[Drawn, ...]":
+    """Return the values drawn for each race, of the parameters that the winner has."""
     from uaos.tuning.summaries import frequencies
 
-    drawn = frequencies(*source)
-    for name in parameters or ():
-        if name not in drawn:
-            raise UnknownName("parameter", name, drawn, hint="(of those that were tuned)")
-    chosen = [drawn[name] for name in dict.fromkeys(parameters or drawn)]
-    if parameters is None and any(d.winner is not None for d in chosen):
-        chosen = [d for d in chosen if d.winner is not None]
-    if not any(d.values for d in chosen):
+    drawn = list(frequencies(*source).values())
+    of_winner = [d for d in drawn if d.winner is not None] or drawn
+    if not any(d.values for d in of_winner):
         raise Missing("the tuning has drawn no candidate with a free parameter yet")
-    return in_order(chosen)
+    return in_order(of_winner)
 
 
 def draw_frequencies(parameters: "tuple[Drawn, ...]", style: Style) -> Drawing:
@@ -203,7 +196,7 @@ def frequency_interactive(parameters: "tuple[Drawn, ...]") -> dict[str, object]:
 FREQUENCIES = Figure(
     "tuning-frequencies", "values drawn in each race of a tuning", TUNING, frequency_data,
     draw_frequencies,
-    options=("tuning", "parameters"), in_report="tuning", interactive=frequency_interactive,
+    options=("tuning",), in_report="tuning", interactive=frequency_interactive,
 )  # fmt: skip
 
 
