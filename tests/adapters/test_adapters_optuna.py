@@ -21,6 +21,7 @@ from optuna.testing.pytest_samplers import (  # noqa: E402
 from optuna.trial import TrialState  # noqa: E402
 
 from uaos.adapters import OptunaSampler  # noqa: E402
+from uaos.adapters.optuna import _space_of  # noqa: E402
 from uaos.errors import InvalidParameter  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -85,6 +86,39 @@ def test_constraints_are_modeled() -> None:
     study = study_of(objective, 30, constraints_func=lambda t: t.user_attrs["constraints"])
     feasible = [t.value for t in study.trials if t.user_attrs["constraints"][0] <= 0]
     assert 0.5 <= min(feasible) < 0.51
+
+
+def nested(trial: "optuna.Trial") -> float:
+    """Choose a model; a net has layers with units, a machine a kernel with a degree."""
+    if trial.suggest_categorical("model", ["net", "machine"]) == "net":
+        layers = trial.suggest_int("layers", 1, 3)
+        return sum(trial.suggest_float(f"units {k}", 0, 1) for k in range(layers))
+    kernel = trial.suggest_categorical("kernel", ["rbf", "poly", None])
+    return float(trial.suggest_int("degree", 2, 5)) if kernel == "poly" else 2.0
+
+
+def test_nested_conditions_are_learned() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(nested, n_trials=50)
+    distributions = {n: d for trial in study.trials for n, d in trial.distributions.items()}
+    space = _space_of(distributions, study.trials)
+    when = {v.name: v.domain.when for v in space if v.domain.when}
+    assert when == {
+        "layers": {"model": [0]}, "units 0": {"model": [0]}, "kernel": {"model": [1]},
+        "units 1": {"layers": [2, 3]}, "units 2": {"layers": [3]}, "degree": {"kernel": [1]},
+    }  # fmt: skip
+
+
+def test_a_contradicted_condition_is_dropped() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(nested, n_trials=50)
+    distributions = {n: d for trial in study.trials for n, d in trial.distributions.items()}
+    contradicting = optuna.trial.create_trial(
+        params={"model": "machine", "kernel": None, "degree": 3},
+        distributions={n: distributions[n] for n in ("model", "kernel", "degree")}, value=0.0,
+    )  # fmt: skip
+    space = _space_of(distributions, [*study.trials, contradicting])
+    assert space["degree"].domain.when is None
 
 
 def test_the_same_seed_gives_the_same_study() -> None:

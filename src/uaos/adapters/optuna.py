@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.checks import is_printable_name, real_numbers, seeded_generator
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.extras import MissingExtra
@@ -42,6 +42,8 @@ _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 _USED = (*_FINISHED, TrialState.RUNNING, TrialState.FAIL)
 # The name under which Optuna's samplers store the values of constraints.
 _CONSTRAINTS = "constraints"
+# Integers with more values are not taken for the number of other parameters.
+_MOST_VALUES = 100
 
 
 class OptunaSampler(BaseSampler):
@@ -256,23 +258,48 @@ def _space_of(
 ) -> Space:
     """Return the parameters as named variables, with the conditions that the trials show.
 
-    A parameter that some trials lack depends on a categorical parameter if its choice decides in
-    all trials whether they have it.
+    A parameter that some trials lack depends on another one if that decides in all trials whether
+    they have it: a categorical parameter by its choice, an integer by being small or large enough.
     """
     variables = {name: _as_variable(d) for name, d in distributions.items()}
+    has = {name: np.array([name in trial.params for trial in trials]) for name in variables}
     parents = [n for n, d in distributions.items() if isinstance(d, CategoricalDistribution)]
-    parents = [n for n in parents if all(n in trial.params for trial in trials)]
+    parents += [n for n, d in distributions.items() if isinstance(d, IntDistribution)]
+    parents.sort(key=lambda name: -has[name].sum())  # those that exist in most trials first
     for name, variable in variables.items():
-        has = [name in trial.params for trial in trials]
-        for parent in parents if not all(has) else ():
-            distribution = distributions[parent]
-            chosen = [int(distribution.to_internal_repr(t.params[parent])) for t in trials]
-            without = {c for c, present in zip(chosen, has, strict=True) if not present}
-            if without.isdisjoint(c for c, present in zip(chosen, has, strict=True) if present):
-                others = [c for c in range(len(distribution.choices)) if c not in without]
-                variables[name] = dataclasses.replace(variable, when={parent: others})
-                break
+        for parent in parents if not all(has[name]) else ():
+            # One that always exists with the parameter, and in other trials, too: no cycles.
+            if has[parent].sum() > has[name].sum() and all(has[parent][has[name]]):
+                values = _deciding(distributions[parent], parent, trials, has[name])
+                if values:
+                    variables[name] = dataclasses.replace(variable, when={parent: values})
+                    break
     return Space(variables)
+
+
+def _deciding(
+    parent: BaseDistribution, name: str, trials: Sequence[FrozenTrial], present: BoolArray
+) -> Sequence[int]:
+    """Return the values of a parameter with which another one is present; none if others decide."""
+    values = [
+        (int(parent.to_internal_repr(trial.params[name])), bool(there))
+        for trial, there in zip(trials, present, strict=True)
+        if name in trial.params
+    ]
+    having = {value for value, there in values if there}
+    lacking = {value for value, there in values if not there}
+    if isinstance(parent, CategoricalDistribution):
+        others = [c for c in range(len(parent.choices)) if c not in lacking]
+        return others if having.isdisjoint(lacking) else ()
+    assert isinstance(parent, IntDistribution)
+    values_in_range = range(parent.low, parent.high + 1, parent.step)
+    if not having or not lacking or len(values_in_range) > _MOST_VALUES:
+        return ()
+    if max(lacking) < min(having):
+        return [value for value in values_in_range if value > max(lacking)]
+    if max(having) < min(lacking):
+        return [value for value in values_in_range if value < min(lacking)]
+    return ()
 
 
 def _constraints(trial: FrozenTrial) -> dict[str, float]:
