@@ -1,11 +1,11 @@
 """Compare searches of spaces with integers under constraints, within few evaluations.
 
     python benchmarks/spaces_constrained.py --suite report --out runs.csv
-    python benchmarks/spaces_constrained.py --suite categories --methods uaos,mix,TPE --out runs.csv
+    python benchmarks/spaces_constrained.py --suite categories --methods uaos,tpe --out runs.csv
 
 The problems are those of engineering textbooks with integers, and small ones made up. `choose` are
 those on which the default was chosen, `categories` have categories, too. A value of inf means that
-no feasible point was met. The method `TPE` is Optuna's.
+no feasible point was met. The method `tpe` is Optuna's.
 """
 
 import argparse
@@ -244,7 +244,7 @@ def main() -> None:
                     begin = time.process_time()
                     for seed in range(1, arguments.seeds + 1):
                         budget = times * len(task.space)
-                        if method == "TPE":
+                        if method == "tpe":
                             best = best_by_tpe(task, budget, seed)
                         else:
                             best = best_by_uaos(task, method, budget, seed)

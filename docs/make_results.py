@@ -531,9 +531,9 @@ def spaces(name: str = "spaces", digits: int = 20) -> str:
     return markdown(("mean rank after trials", *columns), rows)
 
 
-def spaces_constrained() -> str:
-    """Return median values on problems with integers and constraints."""
-    runs = data("spaces-constrained")
+def spaces_constrained(name: str = "spaces-constrained") -> str:
+    """Return median values on problems with constraints and integers or categories."""
+    runs = data(name)
     rows = []
     for problem, times in dict.fromkeys((r["problem"], r["budget"]) for r in runs):
         cells = []
@@ -1571,6 +1571,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "spaces": spaces,
     "spaces-chosen": lambda: spaces("spaces-chosen"),
     "spaces-constrained": spaces_constrained,
+    "spaces-categories": lambda: spaces_constrained("spaces-categories"),
     "mixint": lambda: spaces("mixint", digits=8),
     "mixint-chosen": lambda: spaces("mixint-chosen", digits=8),
     "spaces-optima": spaces_optima,
