@@ -3,12 +3,12 @@
     python benchmarks/map_effects.py FOLDER FILE ...
 
 writes map-deviations.csv, map-component-effects.csv and map-exchanges.csv of docs/results/data.
-Round 1 is read from the package. FOLDER has the stores of `map_runs.py budgets`; each FILE is a
-host of the coarse grid (`map_grid.py run`). The deviation of a source (a family of components, or
-what two families do together) is the standard deviation of its effects on the score, without the
-noise of runs: the methods are split at random into halves, and the variance is the covariance of
-the effects that both halves show. Methods that share their runs count once. Intervals are over
-methods, so they hold for these problems.
+Round 1 is read from the package. FOLDER has the stores of `map_runs.py budgets`, if any; each FILE
+is a host of the coarse grid (`map_grid.py run`). The deviation of a source (a family of
+components, or what two families do together) is the standard deviation of its effects on the
+score, without the noise of runs: the methods are split at random into halves, and the variance is
+the covariance of the effects that both halves show. Methods that share their runs count once.
+Intervals are over methods, so they hold for these problems.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 from map import write
-from map_grid import read_runs
+from map_grid import fitting, read_runs
 from map_runs import BUDGETS, ROUNDS, equal_methods, read_round, scores
 from scipy import stats
 
@@ -27,7 +27,7 @@ from uaos.scenarios import load_map
 from uaos.selection.components import FAMILIES
 
 #: Random halves of the methods, groups of a jackknife, and passes of the fit of additive models.
-HALVES, GROUPS, PASSES = 20, 20, 5
+HALVES, GROUPS, PASSES = 10, 20, 4
 #: Components whose mean scores differ by less than this can be exchanged for each other.
 MARGIN = 0.05
 #: The sum of what each two families do together.
@@ -75,14 +75,14 @@ def samples(folder: Path, files: list[Path]) -> Iterator[Sample]:
         functions = ", ".join(f"f{this.functions[k]}" for k in columns)
         yield first.part(str(group), functions, columns)
     for budget in BUDGETS:
-        content = read_round(folder / f"budget-{budget.budget}.db")
-        name = f"{budget.budget:,}·D"
+        store = folder / f"budget-{budget.budget}.db"
+        if not store.exists():
+            continue
+        content, name = read_round(store), f"{budget.budget:,}·D"
         yield drawn(name, "all eight", content["methods"], scores(content))
     for file in files:
-        runs = read_runs(file)
-        own = runs.numbers >= 0
-        yield drawn(runs.host, f"{runs.values.shape[1]} problems", runs.numbers[own],
-                    runs.scores()[own])  # fmt: skip
+        runs, _ = fitting(read_runs(file))
+        yield drawn(runs.host, f"{runs.values.shape[1]} problems", runs.numbers, runs.scores())
 
 
 # Deviations of effects

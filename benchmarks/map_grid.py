@@ -57,6 +57,8 @@ INSTANCE, BUDGET = 7, 500
 ITERATIONS, SEGMENT = 1000, 25
 MEMBERS = ("BFGS", "CMA-ES", "mix", "STEP")
 CAUTIOUS, GREEDY = ("proportional", "shares"), ("greedy", "epsilon_greedy")
+#: Hosts that ask for one operator at a time, where `shares` always gives the largest share.
+SINGLE = ("alns",)
 
 
 def grid() -> list[int]:
@@ -243,14 +245,23 @@ def summary(runs: Runs) -> dict[str, float]:
     }  # fmt: skip
 
 
+def fitting(every: Runs) -> tuple[Runs, float]:
+    """Return the runs of the map's methods that fit the host, and the mean score of `shares`."""
+    by_shares = np.array(
+        [n >= 0 and load_map().names(int(n))[-1] == "shares" for n in every.numbers]
+    )
+    own = (every.numbers >= 0) & ~(by_shares & (every.host in SINGLE))
+    runs = every._replace(numbers=every.numbers[own], values=every.values[own])
+    return runs, float(every.scores()[by_shares].mean())
+
+
 def describe(files: list[Path]) -> None:
     """Write how the methods do in each host, and whether the map knew."""
     rows, table, scale = [], [], load_map()
     for file in files:
         every = read_runs(file)
         leader = every.scores()[every.numbers == LEADER]
-        own = every.numbers >= 0
-        runs = every._replace(numbers=every.numbers[own], values=every.values[own])
+        runs, by_shares = fitting(every)
         means, rng = runs.scores().mean(axis=1), np.random.default_rng(1)
         replicates = [summary(runs.drawn(rng)) for _ in range(500)]
         row: dict[str, object] = {
@@ -260,7 +271,8 @@ def describe(files: list[Path]) -> None:
             low, high = np.quantile([one[quantity] for one in replicates], (0.025, 0.975))
             row |= {quantity: value, f"{quantity}, from": low, f"{quantity}, to": high}
         row |= {
-            "best": means.max(), "own method": leader.mean() if len(leader) else "",
+            "best": means.max(), "shares": by_shares,
+            "own method": leader.mean() if len(leader) else "",
             "rank correlation, replays":
                 stats.spearmanr(means, scale.replays[runs.numbers].mean(axis=1))[0],
             "rank correlation, real runs":

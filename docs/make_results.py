@@ -1061,6 +1061,13 @@ def map_group_effects() -> str:
     return markdown(("component", *SAMPLES), table)
 
 
+HOSTS = {
+    "nine": "nine strategies", "mix": "operators of `mix`", "wide": "27 operators",
+    "alns": "large neighborhoods", "nsga2": "NSGA-II",
+    "portfolio": "portfolio of four optimizers, simulated",
+}  # fmt: skip
+
+
 def _exchanges_by_family() -> dict[str, list[dict[str, str]]]:
     """Return the pairs of components of each family."""
     rows = data("map-exchanges")
@@ -1086,19 +1093,38 @@ def map_state() -> str:
 
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
-    names = {"nsga2": "NSGA-II", "portfolio": "portfolio of four optimizers, simulated"}
+
+    def interval(row: Mapping[str, str], key: str, form: str = "+.2f") -> str:
+        value, low, high = (float(row[k]) for k in (key, f"{key}, from", f"{key}, to"))
+        return f"{value:{form}} ({low:{form}} to {high:{form}})".replace("-", "−")
+
+    correlations = ("rank correlation, replays", "rank correlation, real runs")
     rows = [
-        (names[r["host"]], r["problems"], r["methods"], f"{float(r['mean score']):.2f}",
-         f"{float(r['better than uniform']):.0%}",
-         f"{float(r['cautious less greedy']):+.2f} ({r['from']} to {r['to']})",
-         f"{float(r['rank correlation, replays']):.2f}",
-         f"{float(r['rank correlation, real runs']):.2f}")
+        (HOSTS[r["host"]], r["problems"], r["methods"], interval(r, "mean score", ".2f"),
+         interval(r, "better than uniform", ".0%"), interval(r, "cautious less greedy"),
+         *(f"{float(r[key]):.2f}".replace("-", "−") for key in correlations))
         for r in data("map-grid")
+    ] + [
+        (HOSTS[r["host"]], r["problems"], r["methods"], f"{float(r['mean score']):.2f}",
+         f"{float(r['better than uniform']):.0%}",
+         f"{float(r['cautious less greedy']):+.2f} ({float(r['from']):+.2f} to "
+         f"{float(r['to']):+.2f})".replace("-", "−"),
+         *(f"{float(r[key]):.2f}".replace("-", "−") for key in correlations))
+        for r in data("map-grid-earlier")
     ]  # fmt: skip
     columns = ("host", "problems", "methods", "mean score", "better than uniform choice",
-               "cautious less greedy selections, 95 % interval", "rank correlation with replays",
+               "cautious less greedy selections", "rank correlation with replays",
                "with real runs")  # fmt: skip
-    return markdown(columns, [tuple(cell.replace("-0", "−0") for cell in row) for row in rows])
+    return markdown(columns, rows)
+
+
+def map_grid_agreement() -> float:
+    """Return the rank correlation of scores in large neighborhoods and with 27 operators."""
+    scores: dict[str, dict[str, float]] = {}
+    for row in data("map-grid-scores"):
+        scores.setdefault(row["host"], {})[row["method"]] = float(row["score"])
+    both = sorted(set(scores["alns"]) & set(scores["wide"]))
+    return rank_correlation([(scores["alns"][m], scores["wide"][m]) for m in both])
 
 
 def map_settings() -> str:
@@ -1172,8 +1198,11 @@ def _phrases_of_runs() -> list[str]:
     ]  # fmt: skip
     settings = by_name(data("map-run-settings"), "quantity")
     gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
-    gains = map_published_gains()
+    gains, grid = map_published_gains(), by_name(data("map-grid"), "host")
     return [
+        f"{float(grid['wide']['rank correlation, real runs']):.2f}). In large",
+        f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
+        f"27 operators the rank correlation is {abs(map_grid_agreement()):.2f}",
         *budgets, f"scores {gain.lstrip('-')} ± {half} less",
         f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
         f"{float(second['mean']):.2f}",
@@ -1771,7 +1800,7 @@ def _unsolved() -> str:
 
 def _simulated_portfolio() -> dict[str, float]:
     """Return how many methods ran in the simulated portfolio, and the share ahead of chance."""
-    (row,) = [r for r in data("map-grid") if r["host"] == "portfolio"]
+    (row,) = [r for r in data("map-grid-earlier") if r["host"] == "portfolio"]
     return {"methods": int(row["methods"]), "better": float(row["better than uniform"])}
 
 
