@@ -119,6 +119,38 @@ def test_a_killed_run_continues_as_if_nothing_had_happened(tmp_path):
     assert ended.stdout.splitlines()[-1] == f"1500 {digest}"
 
 
+@pytest.mark.parametrize("method", ["portfolio", "mix", "BFGS"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ArithmeticError])
+def test_a_run_interrupted_amid_a_batch_continues_as_if_nothing_had_happened(
+    tmp_path, method, error
+):
+    """The batch is evaluated again; neither its points nor known values count twice."""
+    known = np.random.default_rng(3).uniform(-5, 5, (30, 3))
+    options = {
+        "seed": 1, "budget": 400, "record": "points", "method": method, "noise": False,
+        "known": (known, [shifted(x) for x in known]),
+    }  # fmt: skip
+    whole = uaos.minimize(shifted, BOX, **options)
+    calls = iter(range(10**6))
+
+    def fails(x):
+        if next(calls) in (12, 47, 48, 97, 150, 303):
+            raise error
+        return shifted(x)
+
+    for _ in range(7):
+        try:
+            result = uaos.minimize(fails, BOX, checkpoint=tmp_path / "run.state", **options)
+        except ArithmeticError:
+            continue
+        if result.status != 6:
+            break
+        assert len(result.X) == result.nfev
+    assert result.nfev == whole.nfev
+    np.testing.assert_array_equal(result.X, whole.X)
+    np.testing.assert_array_equal(result.F, whole.F)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

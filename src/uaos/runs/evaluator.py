@@ -185,8 +185,11 @@ class Evaluator:
         try:
             values, violations, details = self._evaluate(full, epsilon, gradients)
         except EvaluationInterrupted as interrupt:
-            for row, value in interrupt.ready:
-                self.memory.record(full[[row]], np.array([value]))
+            rows = [row for row, _ in interrupt.ready]
+            self.memory.interrupt(full[rows], np.array([value for _, value in interrupt.ready]))
+            raise
+        except Exception:
+            self.memory.interrupt(full[:0], np.zeros(0))
             raise
         self.memory.record(full, values, violations)
         return values, violations, details

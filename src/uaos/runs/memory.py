@@ -47,10 +47,14 @@ class PointMemory:
         self._evaluated: dict[bytes, float] = {}  # remembered points, known ones too
         self._known: dict[bytes, tuple[float, int]] = {}  # values, and how often to recall them
         self._latest: set[bytes] = set()  # points of the present batch that were recalled
+        # How often values had been recalled before it, and what was known of these points.
+        self._before: tuple[int, dict[bytes, tuple[float, int]]] = (0, {})
         self._used = True  # whether known values are returned
         self._points: list[FloatArray] = []
         self._values: list[FloatArray] = []
         self._violations: list[FloatArray] = []
+        # The same of a batch that was interrupted: not saved, as it will be evaluated again.
+        self._unfinished: list[tuple[FloatArray, FloatArray]] = []
 
     def learn(self, points: FloatArray, values: Iterable[float]) -> None:
         """Remember the finite values of points with all coordinates."""
@@ -70,8 +74,9 @@ class PointMemory:
             return None
         values = np.full(len(points), np.nan)
         values[rows] = [self._known[keys[row]][0] for row in rows]
-        self.recalled += len(rows)
         self._latest = {keys[row] for row in rows}
+        self._before = self.recalled, {key: self._known[key] for key in self._latest}
+        self.recalled += len(rows)
         for key in self._latest:
             value, left = self._known.pop(key)
             if left > 1:
@@ -108,6 +113,18 @@ class PointMemory:
         self._values.append(values[new])
         self._violations.append(excess[new])
 
+    def interrupt(self, points: FloatArray, values: FloatArray) -> None:
+        """Give back what an interrupted batch recalled; keep the points that were ready.
+
+        A saved run evaluates the batch again.
+        """
+        if self._latest:
+            self.recalled, known = self._before
+            self._known |= known
+            self._latest = set()
+        if self._record and len(points):
+            self._unfinished.append((points, values))
+
     def _learn_evaluated(self, evaluations: Iterable[tuple[FloatArray, float]]) -> None:
         """Remember the values of points; forget all, for good, if one of them has changed."""
         for x, value in evaluations:
@@ -127,6 +144,15 @@ class PointMemory:
         """
         if not self._record:
             return None
+        points, values, violations = self._finished()
+        for late_points, late_values in self._unfinished:
+            points = np.vstack([points, late_points]) if len(points) else late_points
+            values = np.concatenate([values, late_values])
+            violations = np.concatenate([violations, np.zeros(len(late_values))])
+        return points, values, violations
+
+    def _finished(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the record without an interrupted batch."""
         points = np.concatenate(self._points) if self._points else np.zeros((0, 0))
         empty = np.zeros(0)
         return (
@@ -139,13 +165,12 @@ class PointMemory:
 
     def state(self) -> State:
         """Return everything that changes during the run."""
-        recorded = self.recorded()
         return {
             "recalled": self.recalled,
             "points": np.array([np.frombuffer(key) for key in self._known]),
             "values": np.array([value for value, _ in self._known.values()]),
             "recalls": np.array([left for _, left in self._known.values()]),
-            "record": None if recorded is None else list(recorded),
+            "record": list(self._finished()) if self._record else None,
             "remember": self._remember,
             "confirmed": self.confirmed,
             "evaluated": np.array([np.frombuffer(key) for key in self._evaluated]),
