@@ -1146,7 +1146,7 @@ def map_policy() -> str:
 def map_final() -> str:
     """Return the best methods of the rounds beside others on fresh instances."""
     tests = by_name(data("map-final-adapting"))
-    components = {r["method"]: r["components"] for r in data("map-winners")}
+    components = {r["method"]: r["components"].replace("_", " ") for r in data("map-winners")}
     ranked = sorted(overview("map-final", ("all",)), key=lambda row: float(row[3]))
     kinds = {"real-": 10, "": 6, "-method": 6, "uniform": 1}
     left = dict(kinds)
@@ -1158,7 +1158,7 @@ def map_final() -> str:
             continue
         test = tests.get(method)
         cells = (test["wins"], test["losses"]) if test else ("", "")
-        name = _on_two_lines(method, components[method]) if method in components else method
+        name = f"{method}: {components[method]}" if method in components else method
         table.append((name, area, rank, *cells))
     names = ("method", "ECDF area", f"mean rank of {len(ranked)}", "better than uniform on",
              "worse on")  # fmt: skip
