@@ -27,7 +27,7 @@ from uaos.scenarios import load_map
 from uaos.selection.components import FAMILIES
 
 #: Random halves of the methods, groups of a jackknife, and passes of the fit of additive models.
-HALVES, GROUPS, PASSES = 10, 20, 4
+HALVES, GROUPS, PASSES = 20, 20, 5
 #: Components whose mean scores differ by less than this can be exchanged for each other.
 MARGIN = 0.05
 #: The sum of what each two families do together.
@@ -104,32 +104,58 @@ def main_effects(places: np.ndarray, y: np.ndarray, weights: np.ndarray) -> list
     return fitted
 
 
-def effects(sample: Sample, weights: np.ndarray, pairs: bool) -> dict[str, np.ndarray]:
-    """Return the effects of each family, and what each two families do beyond their own."""
-    sizes = load_map().shape
-    y, weights = means_of(sample, weights)
-    single = main_effects(sample.places, y, weights)
-    found = dict(zip(FAMILIES, single, strict=True))
-    if pairs:
-        rest = y - np.average(y, weights=weights)
-        rest = rest - sum(e[p] for e, p in zip(single, sample.places, strict=True))
-        for a, b in itertools.combinations(range(len(FAMILIES)), 2):
-            shape = (sizes[a], sizes[b])
-            cells = sample.places[a] * sizes[b] + sample.places[b]
-            sums, totals = (
-                np.bincount(cells, own, shape[0] * shape[1]) for own in (weights * rest, weights)
-            )
-            means = np.divide(sums, totals, np.zeros(len(sums)), where=totals > 0).reshape(shape)
-            means = means - means.mean(axis=0) - means.mean(axis=1, keepdims=True) + means.mean()
-            found[f"{FAMILIES[a]} × {FAMILIES[b]}"] = means
-    return found
-
-
 def means_of(sample: Sample, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean score of each method, relative to its problems, and its weight."""
     relative = sample.scores - np.nanmean(sample.scores, axis=0)
     counts = (~np.isnan(relative)).sum(axis=1)
     return np.nansum(relative, axis=1) / counts, weights * counts
+
+
+def sources(
+    sample: Sample, weights: np.ndarray, pairs: bool
+) -> Iterator[tuple[str, tuple[int, ...], np.ndarray, np.ndarray]]:
+    """Yield each family, and each two of them: name, shape, cell of each method, what is left.
+
+    What is left of a score is without the effects of the other families, or of all; in small
+    samples (no pairs), whose effects are too noisy for that, it is the score.
+    """
+    sizes = load_map().shape
+    y, weights = means_of(sample, weights)
+    single = main_effects(sample.places, y, weights)
+    if not pairs:
+        single = [np.zeros_like(e) for e in single]
+    own = [e[p] for e, p in zip(single, sample.places, strict=True)]
+    rest = y - np.average(y, weights=weights) - sum(own)
+    for f, family in enumerate(FAMILIES):
+        yield family, (sizes[f],), sample.places[f], rest + own[f]
+    if pairs:
+        for a, b in itertools.combinations(range(len(FAMILIES)), 2):
+            cells = sample.places[a] * sizes[b] + sample.places[b]
+            yield f"{FAMILIES[a]} × {FAMILIES[b]}", (sizes[a], sizes[b]), cells, rest
+
+
+def products(
+    shape: tuple[int, ...], keys: np.ndarray, values: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return the mean product of the effects in two halves: without each group, then of all.
+
+    `keys` number the cell, the group of the jackknife and the half of each method.
+    """
+    size = int(np.prod(shape))
+    sums, totals = (
+        np.bincount(keys, own, size * GROUPS * 2).reshape(*shape, GROUPS, 2)
+        for own in (weights * values, weights)
+    )
+    axis = len(shape)
+    every = [x.sum(axis=axis, keepdims=True) for x in (sums, totals)]
+    sums, totals = (
+        np.concatenate([all_of - x, all_of], axis=axis)
+        for all_of, x in zip(every, (sums, totals), strict=True)
+    )
+    effects = np.divide(sums, totals, np.full(sums.shape, np.nan), where=totals > 1e-9)
+    for one in range(axis):
+        effects = effects - np.nanmean(effects, axis=one, keepdims=True)
+    return np.asarray(np.nanmean(effects[..., 0] * effects[..., 1], axis=tuple(range(axis))))
 
 
 def variances(sample: Sample, pairs: bool) -> tuple[dict[str, float], dict[str, float]]:
@@ -139,29 +165,22 @@ def variances(sample: Sample, pairs: bool) -> tuple[dict[str, float], dict[str, 
     """
     rng = np.random.default_rng(17)
     n = int(sample.classes.max()) + 1
-    halves = rng.permuted(np.tile(np.arange(n) % 2 == 0, (HALVES, 1)), axis=1)
-    group = rng.permutation(np.arange(n) % GROUPS)
-
+    halves = rng.permuted(np.tile(np.arange(n) % 2, (HALVES, 1)), axis=1)
+    group = rng.permutation(np.arange(n) % GROUPS)[sample.classes]
     members = np.bincount(sample.classes)[sample.classes]
-
-    def estimate(kept: np.ndarray) -> dict[str, float]:
-        products: dict[str, list[float]] = {}
-        for half in halves:
-            both = [effects(sample, (kept & part)[sample.classes] / members, pairs)
-                    for part in (half, ~half)]  # fmt: skip
-            own = {s: float((one * both[1][s]).mean()) for s, one in both[0].items()}
-            if pairs:
-                own[TOGETHER] = sum(value for source, value in own.items() if "×" in source)
-            for source, value in own.items():
-                products.setdefault(source, []).append(value)
-        return {source: float(np.mean(own)) for source, own in products.items()}
-
-    left_out = [estimate(group != g) for g in range(GROUPS)]
+    _, weights = means_of(sample, 1.0 / members)
+    by_source: dict[str, np.ndarray] = {}
+    for source, shape, cells, values in sources(sample, 1.0 / members, pairs):
+        keys = 2 * (cells * GROUPS + group)
+        by_source[source] = np.mean([
+            products(shape, keys + half[sample.classes], values, weights) for half in halves
+        ], axis=0)  # fmt: skip
+    if pairs:
+        by_source[TOGETHER] = sum(v for source, v in by_source.items() if "×" in source)
     errors = {
-        source: float(np.std([one[source] for one in left_out]) * np.sqrt(GROUPS - 1))
-        for source in left_out[0]
+        source: float(np.std(v[:-1]) * np.sqrt(GROUPS - 1)) for source, v in by_source.items()
     }
-    return estimate(np.ones(n, bool)), errors
+    return {source: float(v[-1]) for source, v in by_source.items()}, errors
 
 
 def deviations(sample: Sample, pairs: bool) -> list[dict[str, object]]:

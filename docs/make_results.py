@@ -1068,6 +1068,21 @@ HOSTS = {
 }  # fmt: skip
 
 
+def map_deviations() -> str:
+    """Return how much each family of components matters, by sample of runs."""
+    cells: dict[str, dict[str, str]] = {}
+    rows = by_name(data("map-deviations"), "runs")
+    for r in data("map-deviations"):
+        value, low, high = (f"{float(r[key]):.3f}"[1:] for key in ("deviation", "low", "high"))
+        cells.setdefault(r["runs"], {})[r["source"]] = f"{value} ({low} to {high})"
+    names = {**{name: name for name in SAMPLES}, "100·D": "100·D", "2,000·D": "2,000·D", **HOSTS}
+    sources = (*FAMILIES, "two families together")
+    return markdown(("runs", "methods", *sources), [
+        (names[runs], f"{int(rows[runs]['methods']):,}", *(own.get(s, "") for s in sources))
+        for runs, own in cells.items()
+    ])  # fmt: skip
+
+
 def _exchanges_by_family() -> dict[str, list[dict[str, str]]]:
     """Return the pairs of components of each family."""
     rows = data("map-exchanges")
@@ -1199,7 +1214,12 @@ def _phrases_of_runs() -> list[str]:
     settings = by_name(data("map-run-settings"), "quantity")
     gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
     gains, grid = map_published_gains(), by_name(data("map-grid"), "host")
+    families = by_name((r for r in data("map-deviations") if r["runs"] == "all"), "source")
+    selection = [float(families["selection"][key]) for key in ("deviation", "low", "high")]
     return [
+        "its deviation is {:.3f} ({:.3f} to {:.3f}), that of rewards {:.3f}".format(
+            *selection, float(families["reward"]["deviation"])
+        ),
         f"{float(grid['wide']['rank correlation, real runs']):.2f}). In large",
         f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
         f"27 operators the rank correlation is {abs(map_grid_agreement()):.2f}",
@@ -1641,6 +1661,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-run-settings": map_run_settings,
     "map-state": map_state,
     "map-grid": map_grid,
+    "map-deviations": map_deviations,
     "map-exchanges": map_exchanges,
     "map-group-effects": map_group_effects,
     "map-policy": map_policy,

@@ -148,7 +148,7 @@
     return scrollable(table);
   }
 
-  const groups = { all: "all functions", nine: "nine", mix: "mix", wide: "wide pool",
+  const groups = { all: "all functions", nine: "nine", mix: "mix", wide: "27 operators",
     alns: "ALNS", nsga2: "NSGA-II", portfolio: "portfolio" };
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value / 1000).toFixed(3).slice(1);
 
@@ -162,6 +162,7 @@
       table.append(make("tr", {}, make("th", { scope: "row" }, groups[runs] || runs),
         ...families.map((_, f) => {
           const [effect, half] = effects[starts[f] + state.chosen[f]];
+          if (!half) return make("td", {}, "–");
           const clear = Math.abs(effect) > half;
           return make("td", { class: clear ? "clear" : "" }, signed(effect),
             make("small", {}, ` ± ${(half / 1000).toFixed(3).slice(1)}`));
