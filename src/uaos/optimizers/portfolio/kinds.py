@@ -147,7 +147,7 @@ CONSTRAINED_KINDS = (
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
 )  # fmt: skip
 
-_SQP_NOISY = Seat("SQP", share=0.4)
+_SQP_NOISY = Seat("SQP", share=0.4, restarts=True)
 
 #: The same where there is noise as well: differences wide enough for it keep to equalities, which
 #: CMA-ES hardly ever meets.
