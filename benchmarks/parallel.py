@@ -4,12 +4,14 @@
 
 Each evaluation takes a log-normal time (sigma 0.5, so that one in six takes more than 1.65 times
 the median). Compared are `schedule="async"` of the default search, its default schedule, and pycma
-with as many offspring as there are workers, which waits for all of them.
+with as many offspring as there are workers, which waits for all of them. Optuna's samplers run only
+if `--only` names them. Rows of the file that are not computed again stay.
 """
 
 import argparse
 import csv
 import heapq
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,26 +93,70 @@ def pycma(f: Callable, bounds: list, clock: Clock, target: float, budget: int, s
     return evaluations, False
 
 
-CONTENDERS = {"uaos, async": asynchronous, "uaos, sync": synchronous, "pycma": pycma}
+def optuna(make: Callable) -> Callable:
+    """Return a search with a sampler of Optuna, whose trials are told as they end."""
+
+    def run(f: Callable, bounds: list, clock: Clock, target: float, budget: int, seed: int):
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        warnings.simplefilter("ignore")
+        study = optuna.create_study(sampler=make(optuna.samplers, seed))
+        running, evaluations, value = [], 0, np.inf
+        while evaluations < budget and not value <= target:
+            while len(running) < min(clock.workers, budget - evaluations):
+                trial = study.ask()
+                x = [trial.suggest_float(f"x{j}", *pair) for j, pair in enumerate(bounds)]
+                heapq.heappush(running, (clock.time + clock.duration(), trial.number, f(x)))
+            clock.time, number, value = heapq.heappop(running)
+            study.tell(number, value)
+            evaluations += 1
+        clock.busy -= sum(end - clock.time for end, _, _ in running)
+        return evaluations, value <= target
+
+    return run
 
 
-def rows(dimension: int, instances: range, budget: int):
+CONTENDERS = {
+    "uaos, async": asynchronous,
+    "uaos, sync": synchronous,
+    "pycma": pycma,
+    "Optuna, CMA-ES": optuna(lambda samplers, seed: samplers.CmaEsSampler(seed=seed)),
+    "Optuna, TPE": optuna(
+        lambda samplers, seed: samplers.TPESampler(seed=seed, constant_liar=True)
+    ),
+}
+
+
+def rows(chosen: argparse.Namespace):
+    dimension, budget = chosen.dimension, chosen.budget * chosen.dimension
+    instances = range(6, 6 + chosen.instances)
     bounds = [(-5.0, 5.0)] * dimension
-    for function in FUNCTIONS:
+    for function in chosen.functions:
         for instance in instances:
             f = cocoex.BareProblem("bbob", function, dimension, instance)
             target = f.best_value() + PRECISION
-            for workers in (1, *WORKERS):
-                for name, search in CONTENDERS.items():
+            for workers in (1, *chosen.workers):
+                for name in chosen.only:
                     if workers == 1 and name != "uaos, sync":
                         continue
                     clock = Clock(workers, instance)
-                    spent, solved = search(f, bounds, clock, target, budget, instance)
+                    spent, solved = CONTENDERS[name](f, bounds, clock, target, budget, instance)
                     yield (name, workers, function, instance, spent, int(solved),
                            round(clock.time, 2), round(clock.share, 4))  # fmt: skip
 
 
 HEADER = ("search", "workers", "function", "instance", "evaluations", "solved", "time", "busy")
+
+
+def numbers(text: str) -> list[int]:
+    """Return the numbers of a list such as "8,32"."""
+    return [int(part) for part in text.split(",")]
+
+
+def place(row) -> tuple[int, ...]:
+    """Return the place of a row in the file: by function, instance, workers and search."""
+    return int(row[2]), int(row[3]), int(row[1]), list(CONTENDERS).index(row[0])
 
 
 def main() -> None:
@@ -121,14 +167,20 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=10)
     parser.add_argument("--instances", type=int, default=3, help="instances 6, 7, …")
     parser.add_argument("--budget", type=int, default=2000, help="evaluations per dimension")
+    parser.add_argument("--functions", type=numbers, default=FUNCTIONS)
+    parser.add_argument("--workers", type=numbers, default=WORKERS)
+    parser.add_argument("--only", nargs="+", choices=CONTENDERS, default=list(CONTENDERS)[:3])
     chosen = parser.parse_args()
-    data = rows(chosen.dimension, range(6, 6 + chosen.instances), chosen.budget * chosen.dimension)
-    with chosen.csv.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(HEADER)
-        for row in data:
-            writer.writerow(row)
-            file.flush()
+    kept = {}
+    if chosen.csv.exists():
+        with chosen.csv.open(encoding="utf-8") as file:
+            kept = {place(row): row for row in list(csv.reader(file))[1:]}
+    for row in rows(chosen):
+        kept[place(row)] = row
+        with chosen.csv.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(HEADER)
+            writer.writerows(kept[key] for key in sorted(kept))
     print(f"written: {chosen.csv}; python docs/make_results.py makes the table")
 
 

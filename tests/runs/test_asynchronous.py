@@ -24,10 +24,38 @@ def uneven(x):
     return bowl(x)
 
 
+def valley(x):
+    return float(100 * np.sum((x[1:] - x[:-1] ** 2) ** 2) + np.sum((1 - x) ** 2))
+
+
+def uneven_valley(x):
+    time.sleep(0.002 * np.random.default_rng().random())
+    return valley(x)
+
+
 def dies_at_large_values(x):
     if x[0] > 4.0:
         os._exit(7)
     return bowl(x)
+
+
+@pytest.mark.parametrize("method", ["portfolio", "BFGS"])
+def test_points_in_advance_are_in_the_log(method):
+    """Eight workers evaluate gradients in advance; so does the run that repeats theirs."""
+    options = {"seed": 1, "budget": 150, "method": method, "record": "points"}
+    with ThreadPoolExecutor(8) as executor:
+        result = uaos.minimize(uneven_valley, BOX, workers=executor, schedule="async", **options)
+    again = uaos.minimize(valley, BOX, schedule=result.log, **options)
+    np.testing.assert_array_equal(again.X, result.X)
+    assert again.log.tolist() == result.log.tolist()
+    assert result.nfev == 150
+
+
+def test_one_worker_evaluates_nothing_in_advance():
+    """Then asynchronous and synchronous runs are the same."""
+    options = {"seed": 1, "budget": 300, "record": "points", "noise": False}
+    runs = [uaos.minimize(valley, BOX, schedule=name, **options) for name in ("sync", "async")]
+    np.testing.assert_array_equal(runs[0].X, runs[1].X)
 
 
 @pytest.mark.parametrize("pool", ["processes", "executor", "alone"])

@@ -177,6 +177,14 @@ class Algorithm(ABC):
         """True if it can propose another batch now, before the values of the last one are told."""
         return False
 
+    def foresee(self) -> FloatArray | None:
+        """Return a point that it may ask for once the values of its last batch are told, or None.
+
+        Each call returns another one, the most probable one first. Workers that would be idle
+        evaluate them in advance.
+        """
+        return None
+
     def expect(self, workers: int) -> None:
         """Prepare for this many points at a time, before the first is asked for."""
         return

@@ -237,7 +237,7 @@ class Optimizer(Algorithm):
                     "budget"
                 )
             self._asked = self._checked_points(self._propose())[:remaining]
-        return self._rounded(self._asked)
+        return self.rounded(self._asked)
 
     def _checked_points(self, proposed: FloatArray) -> FloatArray:
         """Return what `_propose` returned, or raise if these are not points of the box."""
@@ -251,7 +251,7 @@ class Optimizer(Algorithm):
             self._box.check(points, self.name)
         return points
 
-    def _rounded(self, points: FloatArray) -> FloatArray:
+    def rounded(self, points: FloatArray) -> FloatArray:
         """Return a copy of points with integer coordinates rounded."""
         return self._box.rounded(points)
 

@@ -636,7 +636,7 @@ class CMAES(Optimizer):
         inside = np.array([mean for mean in (*latest, self._last_mean) if mean is not None])
         if self.settings.boundary != "none":
             inside = np.clip(inside, self.low, self.high)
-        return np.vstack([self._rounded(inside), super().candidates])
+        return np.vstack([self.rounded(inside), super().candidates])
 
     # The loop
 

@@ -1,5 +1,6 @@
 """Quasi-Newton local search with finite differences inside the box, and restarts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -245,6 +246,17 @@ def _longest(d: FloatArray, width: FloatArray) -> float:
 
 
 @dataclass(frozen=True)
+class Differences:
+    """Points of finite differences, and what is needed to learn a gradient from their values."""
+
+    points: FloatArray
+    central: bool
+    offsets: FloatArray
+    directions: FloatArray
+    inner: BoolArray
+
+
+@dataclass(frozen=True)
 class LocalSettings(RestartingSettings):
     """Settings of the local search. Passed to :class:`uaos.LocalSearch`.
 
@@ -376,6 +388,8 @@ class LocalSearch(RestartingSearch):
         self._behind = 0
         self._steepness = float("nan")
         self._first_f = float("nan")
+        self._foreseen: dict[bytes, Differences] = {}  # at points being tried
+        self._ahead: Iterator[FloatArray] | None = None  # their points not handed out yet
         self._promised = float("inf")  # gain that the model expects of the next step
         self._low_curvature = 0.0  # of directions not seen yet; 0 if the model has none
         self._least_curvature = float("inf")  # of the steps since the model was lowered
@@ -401,6 +415,7 @@ class LocalSearch(RestartingSearch):
         return "" if settled else "a run ended before it reached an optimum"
 
     def _next_points(self) -> FloatArray:
+        self._ahead = None
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "gradient":
@@ -454,71 +469,96 @@ class LocalSearch(RestartingSearch):
         if self._limited is not None:
             self._limited.restore(state)
 
+    def foresee(self) -> FloatArray | None:
+        """Return another point of the gradient that follows if the point being tried is accepted.
+
+        Its directions are known already: they depend on the model, which a line search leaves.
+        """
+        if self._phase == "gradient":
+            return None
+        if self._ahead is None:
+            if self._phase == "start":
+                x, central = self._x, not self._starts_forward
+            else:
+                x = self._inside(self._x + self._length * self._direction)
+                central = self._steps + 1 == self._next_central
+            with np.errstate(all="ignore"):
+                differences = self._differences(x, self._f, central=central)
+            self._foreseen[x.tobytes()] = differences
+            self._ahead = iter(differences.points)
+        return next(self._ahead, None)
+
     # Gradient
 
-    def _noise(self) -> float:
-        """Return the size of errors in the objective near the present point: rounding or noise."""
-        return max(4.0 * _EPSILON * abs(self._f), self.noise.level, 1e-300)
+    def _noise(self, f: float) -> float:
+        """Return the size of errors in values near f: rounding or noise."""
+        return max(4.0 * _EPSILON * abs(f), self.noise.level, 1e-300)
 
     def _difference_points(self) -> FloatArray:
         """Return the points of a gradient: one per direction, or two for central differences."""
+        taken = self._foreseen.get(self._x.tobytes())
+        if taken is None or taken.central != self._central:
+            taken = self._differences(self._x, self._f, central=self._central)
+        self._offsets, self._directions, self._inner = taken.offsets, taken.directions, taken.inner
+        return taken.points
+
+    def _differences(self, x: FloatArray, f: float, *, central: bool) -> Differences:
+        """Return differences for the gradient at a point whose value is about f."""
         D = self.dimension
         if self._old_x is None:
-            self._inner = np.zeros(D, bool)
-            self._directions = np.diag(self._first_step * self._width)
+            directions, inner = np.diag(self._first_step * self._width), np.zeros(D, bool)
             length, slopes = np.ones(D), np.zeros(D)
         else:
-            length, slopes = self._choose_differences()
-        rows = 2 if self._central else 1
-        self._offsets, points = np.empty((rows, D)), np.empty((rows * D, D))
+            directions, inner, length, slopes = self._choose_differences(x, f, central=central)
+        rows = 2 if central else 1
+        offsets, points = np.empty((rows, D)), np.empty((rows * D, D))
         _place_differences(
-            self._x, self._directions, slopes, length, self._lowest, self._highest, self._offsets,
-            points,
-        )  # fmt: skip
-        return points
+            x, directions, slopes, length, self._lowest, self._highest, offsets, points
+        )
+        return Differences(points, central, offsets, directions, inner)
 
-    def _choose_differences(self) -> tuple[FloatArray, FloatArray]:
+    def _choose_differences(
+        self, x: FloatArray, f: float, *, central: bool
+    ) -> tuple[FloatArray, BoolArray, FloatArray, FloatArray]:
         """Choose directions in which the model's curvature is 1, and the lengths of differences.
 
         Rounding errors then weigh the same in each, however badly conditioned the function is. The
         directions are the axes of the model, and the coordinates themselves close to a bound.
-        Return the lengths, and the slopes along the directions at the point before.
+        Return the directions, which coordinates are not close to a bound, the lengths, and the
+        slopes along the directions at the point before.
         """
-        nearest = np.minimum(self._x - self._lowest, self._highest - self._x)
-        self._inner = nearest > 0
+        nearest = np.minimum(x - self._lowest, self._highest - x)
+        inner = nearest > 0
         diagonal = np.sqrt(self._curvatures())
         length = np.empty(self.dimension)
         while True:
-            axes, all_inner = self._axes(), bool(self._inner.all())
+            axes, all_inner = self._axes(inner), bool(inner.all())
             if axes is not None and all_inner:
-                self._directions = np.ascontiguousarray(axes)
+                directions = np.ascontiguousarray(axes)
             else:
-                self._directions = np.diag(1.0 / diagonal)
+                directions = np.diag(1.0 / diagonal)
                 if axes is None:
-                    self._inner = np.zeros(self.dimension, bool)
+                    inner = np.zeros(self.dimension, bool)
                 else:
-                    self._directions[_block(self._inner)] = axes
-            slopes = self._directions @ self._gradient
-            least = 2.0 * np.sqrt(self._noise())
-            if self._central:
+                    directions[_block(inner)] = axes
+            slopes = directions @ self._gradient
+            least = 2.0 * np.sqrt(self._noise(f))
+            if central:
                 # A share of the way to the minimum of the model, if that is more.
                 least = np.maximum(least, 0.3 * np.sqrt(np.mean(slopes**2)))
             farthest = _CLOSE_STEP if self.noise.level == 0 else _FIRST_STEP
-            if _choose_lengths(
-                self._directions, least, farthest, self._x, self._width, nearest, self._inner,
-                length,
-            ):  # fmt: skip
-                return length, slopes
+            if _choose_lengths(directions, least, farthest, x, self._width, nearest, inner, length):
+                return directions, inner, length, slopes
 
     def _curvatures(self) -> FloatArray:
         """Return the diagonal of the model."""
         return np.diagonal(self._hessian) if self._limited is None else self._limited.diagonal
 
-    def _axes(self) -> FloatArray | None:
+    def _axes(self, inner: BoolArray) -> FloatArray | None:
         """Return the axes of the model in the inner coordinates, as rows, or None."""
         if self._limited is not None:
             return None
-        block = self._hessian[_block(self._inner)]
+        block = self._hessian[_block(inner)]
         try:
             eigenvalues, vectors = np.linalg.eigh(block)
         except np.linalg.LinAlgError:
@@ -667,6 +707,7 @@ class LocalSearch(RestartingSearch):
         self._length = 1.0
         self._trials = 0
         self._trial_x = None
+        self._foreseen = {}
         self._phase = "line"
 
     def _model_step(self, free: BoolArray) -> FloatArray:
@@ -730,7 +771,7 @@ class LocalSearch(RestartingSearch):
         if self._trial_x is not None:
             self._accept()
             return
-        if self._trials >= self._most_trials(f) or abs(gain) <= self._noise():
+        if self._trials >= self._most_trials(f) or abs(gain) <= self._noise(self._f):
             self._no_progress()
             return
         self._length *= 0.25 if np.isnan(f) else min(0.5, max(0.1, vertex))
@@ -745,7 +786,7 @@ class LocalSearch(RestartingSearch):
     def _accept(self) -> None:
         assert self._trial_x is not None
         gain = self._f - self._trial_f
-        self._stalled = self._stalled + 1 if gain <= self._noise() else 0
+        self._stalled = self._stalled + 1 if gain <= self._noise(self._f) else 0
         self._x, self._f = self._trial_x, self._trial_f
         self._trial_x = None
         if self._stalled >= _MAX_STALLED:

@@ -16,6 +16,9 @@ from uaos.optimizers.feedback import Feedback, Replies
 if TYPE_CHECKING:
     from uaos.optimizers.base import Optimizer
 
+# The number of latest points handed out in advance that are kept.
+_MOST_EARLY = 1000
+
 
 @dataclass
 class Batch:
@@ -42,11 +45,30 @@ class _OpenBatch:
 
     batch: Batch
     points: FloatArray  # with integers rounded
-    first: int  # number of its first point
     replies: Replies
     details: list[Details | None]
     epsilon: float  # largest violation at which the optimizer needs values
-    handed_out: int = 0
+    waiting: list[int]  # rows that have not been handed out, in order
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """What was told about a point."""
+
+    value: float
+    violation: float | None
+    details: Details | None
+
+
+@dataclass(eq=False)
+class _Handed:
+    """A point that was handed out: a row of a batch, or one in advance, without a batch so far."""
+
+    point: FloatArray
+    epsilon: float
+    source: _OpenBatch | None = None
+    row: int = 0
+    reply: _Reply | None = None  # if it was told before its batch was proposed
 
 
 class Outstanding:
@@ -54,8 +76,9 @@ class Outstanding:
 
     An optimizer learns from a batch when all of its values are there, whatever the order in which
     they come. Meanwhile it proposes further batches, if it can, so that no worker has to wait for
-    the slowest; a portfolio proposes batches of several members. Every value counts at once for
-    the best point and the budget.
+    the slowest; a portfolio proposes batches of several members. Points that the optimizer foresees
+    go first: they are handed out in advance, and are not evaluated again if it proposes them. Every
+    value counts at once for the best point and the budget.
 
     Parameters
     ----------
@@ -81,13 +104,15 @@ class Outstanding:
         self.optimizer = optimizer
         optimizer.expect(workers)
         self._open: list[_OpenBatch] = []
-        self._proposed = 0
+        self._handed_out = 0
+        self._out: dict[int, _Handed] = {}  # by number
+        self._early: dict[bytes, _Handed] = {}  # handed out in advance and not asked for yet
         self._numbers: dict[bytes, list[int]] = defaultdict(list)  # of points of `ask_points`
 
     @property
     def waiting(self) -> int:
         """Number of points that are out."""
-        return sum(o.handed_out - int(o.replies.told.sum()) for o in self._open)
+        return len(self._out)
 
     def ask(self, n: int, *, new: bool = True) -> list[tuple[int, FloatArray]]:
         """Return up to n points, each with its number.
@@ -97,25 +122,53 @@ class Outstanding:
         """
         points: list[tuple[int, FloatArray]] = []
         while len(points) < n:
-            source = next((o for o in self._open if o.handed_out < len(o.points)), None)
-            if source is None:
-                if not (new and self._can_propose()):
+            source = next((o for o in self._open if o.waiting), None)
+            if source is not None:
+                row = source.waiting.pop(0)
+                handed = _Handed(source.batch.points[row], source.epsilon, source, row)
+                points.append((self._hand_out(handed), source.points[row]))
+                continue
+            remaining = self.optimizer.remaining
+            spent = remaining is not None and remaining <= self.optimizer.points_out
+            if spent or not new:
+                break
+            self.optimizer.wanted = n - len(points)
+            foreseen = self.optimizer.foresee() if self._open else None
+            if foreseen is not None:
+                number = self._hand_out_early(foreseen)
+                points.append((number, self.optimizer.rounded(foreseen)))
+            elif not self._open or self.optimizer.overlaps:
+                self._propose()
+                if not self._open and self.optimizer.done:  # all its values were known
                     break
-                source = self._propose(n - len(points))
-            points.append((source.first + source.handed_out, source.points[source.handed_out]))
-            source.handed_out += 1
+            else:
+                break
         return points
+
+    def _hand_out(self, handed: _Handed) -> int:
+        """Number a point that is handed out."""
+        number = self._handed_out
+        self._handed_out += 1
+        self._out[number] = handed
+        return number
+
+    def _hand_out_early(self, point: FloatArray) -> int:
+        """Number a point that the optimizer has not proposed yet, and keep it until it does."""
+        while len(self._early) >= _MOST_EARLY:
+            self._early.pop(next(iter(self._early)))
+        handed = self._early[point.tobytes()] = _Handed(point, self.optimizer.epsilon)
+        self.optimizer.points_out += 1
+        return self._hand_out(handed)
 
     def epsilon(self, number: int) -> float:
         """Return the violation up to which the optimizer needs the value of a point that is out."""
-        return self._source(number).epsilon
+        return self._handed(number).epsilon
 
-    def _source(self, number: int) -> _OpenBatch:
-        """Return the batch of a point that is out."""
-        source = next((o for o in self._open if o.first <= number < o.first + o.handed_out), None)
-        if source is None or source.replies.told[number - source.first]:
+    def _handed(self, number: int) -> _Handed:
+        """Return a point that is out."""
+        if number not in self._out:
             raise InvalidFeedback(f"point {number} is not out; expected a number that ask() gave")
-        return source
+        return self._out[number]
 
     def tell(
         self,
@@ -142,15 +195,23 @@ class Outstanding:
         InvalidFeedback
             If no such point is out.
         """
-        source = self._source(number)
-        row = number - source.first
-        self.optimizer.count_one(source.batch.points[row], value, violation)
+        handed = self._handed(number)
+        self.optimizer.count_one(handed.point, value, violation)
+        del self._out[number]
+        reply = _Reply(value, violation, details)
+        if handed.source is None:
+            handed.reply = reply
+        else:
+            self._add(handed.source, handed.row, reply)
+
+    def _add(self, source: _OpenBatch, row: int, reply: _Reply) -> None:
+        """Add what was told about a row of a batch; learn from the batch once it is complete."""
         replies = source.replies
-        replies.add(row, value, violation)
-        source.details[row] = details
+        replies.add(row, reply.value, reply.violation)
+        source.details[row] = reply.details
         if replies.complete:
             self._open.remove(source)
-            violations = None if violation is None else replies.violations
+            violations = None if reply.violation is None else replies.violations
             feedback = Feedback.of(replies.values, violations)
             self.optimizer.learn_batch(source.batch, feedback, stacked(source.details))
 
@@ -189,21 +250,25 @@ class Outstanding:
             violation = None if excess is None else float(excess[k])
             self.tell(self._numbers[key].pop(0), float(numbers[k]), violation)
 
-    def _can_propose(self) -> bool:
-        """Return whether the optimizer can propose another batch within its budget."""
-        remaining = self.optimizer.remaining
-        if remaining is not None and remaining <= self.optimizer.points_out:
-            return False
-        return not self._open or self.optimizer.overlaps
+    def _propose(self) -> None:
+        """Open a batch, of at most `wanted` points if the optimizer can divide its batches.
 
-    def _propose(self, wanted: int) -> _OpenBatch:
-        """Open a batch, of as many points as are wanted if the optimizer can divide its batches."""
-        self.optimizer.wanted = wanted
+        Points that were handed out in advance are not handed out again.
+        """
         points = self.optimizer.ask()
         n, epsilon = len(points), self.optimizer.epsilon
-        opened = _OpenBatch(
-            self.optimizer.set_aside(), points, self._proposed, Replies.to(n), [None] * n, epsilon
-        )
-        self._proposed += n
+        batch = self.optimizer.set_aside()
+        opened = _OpenBatch(batch, points, Replies.to(n), [None] * n, epsilon, [])
         self._open.append(opened)
-        return opened
+        told: list[tuple[int, _Reply]] = []
+        for row, point in enumerate(batch.points):
+            early = self._early.pop(point.tobytes(), None)
+            if early is None:
+                opened.waiting.append(row)
+                continue
+            self.optimizer.points_out -= 1  # it was counted when it was handed out
+            early.source, early.row = opened, row
+            if early.reply is not None:
+                told.append((row, early.reply))
+        for row, reply in told:
+            self._add(opened, row, reply)

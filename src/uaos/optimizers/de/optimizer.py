@@ -260,7 +260,7 @@ class DifferentialEvolution(Optimizer):
             mean = rows.mean(0)
         mean = np.where(np.isfinite(mean), mean, (rows / len(rows)).sum(0))  # if the sum overflows
         mean = np.clip(mean, rows.min(0), rows.max(0))
-        return np.vstack([self._rounded(np.array([best, mean])), super().candidates])
+        return np.vstack([self.rounded(np.array([best, mean])), super().candidates])
 
     @property
     def view(self) -> PopulationView:
@@ -538,7 +538,7 @@ class DifferentialEvolution(Optimizer):
         if not self.epoch.started:
             return super().result
         return dataclasses.replace(
-            super().result, population=self._rounded(population.rows[population.order]),
+            super().result, population=self.rounded(population.rows[population.order]),
             population_energies=population.fitness[population.order],
         )  # fmt: skip
 

@@ -30,6 +30,8 @@ _ROUNDING = 1e-14
 # Without confirmation by a second member, a run has converged after _STALL times the evaluations up
 # to its last significant improvement, plus _LEAST_STALL per dimension.
 _STALL, _LEAST_STALL = 3, 500
+# Below this number of workers per dimension, some are kept free for the introductory local search.
+_FEW_WORKERS = 2
 # The number of latest points kept, per dimension.
 _LATEST = 2
 # A search has only just begun up to this many evaluations per dimension.
@@ -220,6 +222,7 @@ class Portfolio(Optimizer):
         self.noise.strong = self.settings.noisy
         self._names = tuple(member.name for member in self.settings.chosen)
         self._seat(self.settings.chosen, [self._built(member) for member in self.settings.chosen])
+        self._workers = 1  # how many evaluate at a time
         self._begin()
 
     def _begin(self) -> None:
@@ -376,7 +379,8 @@ class Portfolio(Optimizer):
             first = [k for k in relaxed if k not in busy]
             self._chosen = first[0] if first else self._turns.next(busy)
         member = self.optimizers[self._chosen]
-        member.wanted, member.spending.recalled = self.wanted, self.spending.recalled
+        member.spending.recalled = self.spending.recalled
+        member.wanted = None if self.wanted is None else max(1, self.wanted - self._reserved)
         points: FloatArray = member.ask()
         return points
 
@@ -522,13 +526,32 @@ class Portfolio(Optimizer):
         for optimizer in self.optimizers:
             optimizer.expect(workers)
 
+    def foresee(self) -> FloatArray | None:  # noqa: D102
+        k = self._turns.preferred
+        if self._finishing and self._finisher is not None:
+            k = self._finisher
+        return self.optimizers[k].foresee() if self._batches_out[k] else None
+
     def _busy(self) -> list[int]:
         """Return the members that cannot propose before they are told the values of a batch."""
         return [k for k, n in enumerate(self._batches_out) if n and not self.optimizers[k].overlaps]
 
     @property
     def overlaps(self) -> bool:  # noqa: D102 (see Optimizer)
-        return any(k not in self._busy() for k in self._turns.continuing)
+        spare = self.wanted is None or self.wanted > self._reserved
+        return spare and any(k not in self._busy() for k in self._turns.continuing)
+
+    @property
+    def _reserved(self) -> int:
+        """Workers kept free for the next batch of a local search that goes on as well as expected.
+
+        If there are few, others would occupy them when its present batch is complete. Many workers
+        become free soon enough.
+        """
+        k = self._turns.preferred
+        few = self._workers < _FEW_WORKERS * self.dimension
+        waits = self._batches_out[k] and self.optimizers[k].steady and not self._turns.introduced
+        return self.dimension if few and waits else 0
 
     def set_aside(self) -> Batch:  # noqa: D102
         batch = super().set_aside()

@@ -160,6 +160,13 @@ class Turns:
             turn += 1
         return self.continuing[turn]
 
+    @property
+    def preferred(self) -> int:
+        """Member of the introduction whose turn it is, or afterwards the one that leads."""
+        if self._turn < len(self._introduction):
+            return self._introduction[self._turn]
+        return min(self.continuing, key=self.best)
+
     def _substitute(self, busy: Sequence[int]) -> int:
         """Return the best of the continuing members that are not busy."""
         free = [k for k in self.continuing if k not in busy]
