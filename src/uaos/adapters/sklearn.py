@@ -159,8 +159,8 @@ class SearchCV(RandomizedSearchCV):
         score = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
         if score not in results:
             raise InvalidParameter(
-                f"refit is {shortened(self.refit)}; with several scores it must name the one that is "
-                'maximized, such as refit="accuracy"',
+                f"refit is {shortened(self.refit)}; with several scores it must name the one that "
+                'is maximized, such as refit="accuracy"',
                 name="refit", value=self.refit,
             )  # fmt: skip
         return np.asarray(results[score], float)
