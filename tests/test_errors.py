@@ -72,3 +72,10 @@ def test_messages_repeat_values_in_one_short_line():
     assert shortened(10**5000) == "<int that cannot be shown>"
     assert shortened(Broken()) == "<Broken that cannot be shown>"
     assert shortened([object()]) == "[<object object>]"  # not "<object object at 0x7f…>"
+
+
+def test_a_name_that_differs_in_case_or_hyphens_only_is_the_only_suggestion():
+    """Neither SHADE nor JADE is meant by SADE."""
+    error = UnknownName("method", "cma_es", ["CMA-ES", "BIPOP-CMA-ES", "MAENSm"])
+    assert error.near == ("CMA-ES",)
+    assert UnknownName("method", "ade", ["SaDE", "JADE", "SHADE"]).args[0].count(" or ") == 1

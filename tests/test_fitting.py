@@ -79,7 +79,7 @@ def test_arguments_that_least_squares_lacks_are_named_with_what_to_do(name, advi
 
 def test_two_arrays_of_bounds_are_refused_even_in_two_dimensions():
     """SciPy's (lower, upper) would hold each coordinate, away from x0."""
-    with raises(InvalidParameter, name="x0[0, 0]"):
+    with raises(InvalidParameter, name="x0[0]"):
         uaos.least_squares(decay, [1, 1], bounds=([0, 0], [10, 10]))
 
 

@@ -250,7 +250,7 @@ def test_a_coordinate_with_equal_bounds_is_held(method, workers):
 @pytest.mark.parametrize("bounds", [[(-5, 5), (2, 2)], [(1, 1), (2, 2)]])
 def test_a_start_off_a_held_coordinate_is_refused(bounds):
     """x0 has 3 where the bounds say 2, whether or not anything is left to search."""
-    with raises(InvalidParameter, name="x0[0, 1]", value=3.0):
+    with raises(InvalidParameter, name="x0[1]", value=3.0):
         minimize(bowl, bounds, x0=[1, 3])
 
 

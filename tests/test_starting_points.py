@@ -1,5 +1,7 @@
 """A starting point sets where a search begins and how long its steps are, also without bounds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -171,3 +173,27 @@ def test_a_few_huge_values_do_not_make_all_others_equal():
     result = uaos.minimize(walled, [(-5, 5)] * 3, seed=1)
     assert result.success
     assert np.allclose(result.x, 0.3, atol=1e-5)
+
+
+def test_one_pair_of_bounds_stands_for_all_coordinates_of_the_start():
+    """Bounds(0, inf) with three coordinates: none of them is below 0, as in SciPy."""
+    bounds = SimpleNamespace(lb=0.0, ub=np.inf)
+    result = uaos.minimize(lambda x: float(np.sum((x - 2) ** 2)), bounds, x0=[1, 1, 1], seed=1)
+    assert result.x == pytest.approx([2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "x0", "message"),
+    [
+        ([(-5, 5)] * 2, [5.0000000001, 0], r"x0\[0\] is 5.0000000001; expected -5 to 5"),
+        ([(2, 2), (-5, 5)], [2, 9], r"x0\[1\] is 9; expected -5 to 5, as bounds\[1\]"),
+        ([(0, None)], [-1], r"x0\[0\] is -1; expected at least 0"),
+        ([(0, 1)], [[1], [3]], r"x0\[1, 0\] is 3"),
+    ],
+)
+def test_a_start_outside_the_bounds_is_named_with_its_coordinate_and_all_digits(
+    bounds, x0, message
+):
+    """Coordinates are those of the user, also beside fixed ones."""
+    with pytest.raises(InvalidParameter, match=message):
+        uaos.minimize(lambda x: 0.0, bounds, x0=x0)

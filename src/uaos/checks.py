@@ -151,7 +151,7 @@ def true_or_false(value: object, name: str) -> bool:
 
 
 # Kinds of arrays that NumPy would silently convert to real numbers.
-_NOT_REAL = {"c": "complex", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
+_NOT_REAL = {"c": "complex numbers", "U": "strings", "S": "strings", "M": "dates", "m": "times"}
 
 _FLOAT = np.dtype(np.float64)
 

@@ -80,13 +80,18 @@ class UnknownName(UaosError, LookupError, ValueError):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        folded = {k.casefold(): k for k in self.known}
+        folded = {_folded(k): k for k in self.known}
         # The time to look for similar names grows with the square of their length.
-        folded_name = name[:LONGEST].casefold() if isinstance(name, str) else ""
-        near = get_close_matches(folded_name, folded, n=3, cutoff=0.55)
+        folded_name = _folded(name[:LONGEST]) if isinstance(name, str) else ""
+        near = (
+            [folded_name]
+            if folded_name in folded
+            else get_close_matches(folded_name, folded, n=3, cutoff=0.55)
+        )
         self.near = tuple(folded[match] for match in near)
         if self.near:
-            advice = "did you mean " + " or ".join(repr(n) for n in self.near) + "?"
+            *most, last = map(repr, self.near)
+            advice = f"did you mean {', '.join(most)}{' or ' if most else ''}{last}?"
         elif len(self.known) > _MAX_LISTED:
             advice = f"none of the {len(self.known)} known names is similar"
         elif self.known:
@@ -96,6 +101,11 @@ class UnknownName(UaosError, LookupError, ValueError):
         super().__init__(
             f"unknown {kind} {shortened(name)}; {advice}" + (f" {hint}" if hint else "")
         )
+
+
+def _folded(name: str) -> str:
+    """Return a name without case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]", "", name.casefold())
 
 
 class InvalidComponent(UaosError, TypeError):

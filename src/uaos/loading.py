@@ -37,9 +37,14 @@ def load_source(file: str, source: str) -> ModuleType:
         place = f"{file}{_line(error)}"
         if isinstance(error, UaosError):
             raise InvalidFile(f"{place}: {error}") from error
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        advice = (
+            "; the file may import installed packages, but no files beside it"
+            if isinstance(error, ImportError)
+            else ""
+        )
         raise InvalidFile(
-            f"{place}: cannot be loaded ({type(error).__name__}: {error}). The file must be plain "
-            "Python that imports installed packages only, no files beside it"
+            f"{place}: cannot be loaded ({type(error).__name__}: {reason}){advice}"
         ) from error
     _loaded[name] = (file, source)
     return module

@@ -51,6 +51,12 @@ def number(value: float, form: str = ".2f") -> str:
     return "∞" if math.isinf(value) else format(value, form)
 
 
+def exact(value: float) -> str:
+    """Format a number with as many digits as it takes to read it back: 9, 0.1, 5.0000000001."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def two_digits(value: float) -> str:
     """Format a number with two significant digits: 0.00012, 3,700, 4.4e+07."""
     return format(float(f"{value:.2g}"), ",g") if math.isfinite(value) else number(value)

@@ -82,6 +82,9 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["--import", "bad.py", "methods"], "bad.py, line 1: .*ZeroDivisionError"),
         (["run", "--plot", "/proc/x.png"], "/proc/x.png: .*written"),
         (["run", "--function", "x"], "--function.*integer"),
+        (["run", "--problem", "f"], "--problem needs --suite"),
+        (["run", "--suite", "fails.py", "--function", "3"], "fails.py with --problem"),
+        (["run", "--suite", "fails.py"], r"f raised ZeroDivisionError.*\(fails.py, line 3\)"),
         (["nothing"], "'nothing'.*uaos --help"),
         (["methods", "--nothing"], "--nothing.*uaos methods --help"),
     ],
@@ -92,6 +95,9 @@ def test_bad_input_ends_with_exit_code_2_and_a_clear_line(
     (tmp_path / "broken.toml").write_text("name = ")
     (tmp_path / "bad.py").write_text("1 / 0")
     (tmp_path / "wrong.toml").write_text('[method]\nreward = "none"\n')
+    (tmp_path / "fails.py").write_text(
+        "import uaos\ndef f(x):\n    return 1 / 0\nuaos_f = uaos.Problem(f, [(0, 1)])\n"
+    )
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

@@ -7,7 +7,8 @@ import numpy as np
 
 from uaos.analysis.sectioning import Section
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidParameter, Missing
+from uaos.files import MARK
 from uaos.optimizers.configuration import Configuration
 from uaos.table import METHOD, NUMBER, Cell, Table
 from uaos.text import join_names
@@ -58,7 +59,8 @@ class Recommendation:
                 name="method", value=self.method,
             )  # fmt: skip
         configuration = Configuration.from_dict(data)
-        return replace(configuration, note=f"Recommended for about {self.budget:g}·D evaluations.")
+        note = f"Recommended for about {self.budget:g}·D evaluations; {MARK}."
+        return replace(configuration, note=note)
 
     def table(self) -> Table:
         """Tabulate the share of targets reached by each method at each budget, the best bold."""
@@ -101,7 +103,14 @@ def recommend(section: Section, budget: float | None = None) -> Recommendation:
     ------
     InvalidParameter
         If the budget is not positive, or longer than the runs.
+    Missing
+        If there is no problem on which all methods were run.
     """
+    if not section.shared:
+        raise Missing(
+            f"no problem has runs of all of {join_names(section.methods)}; finish the runs with "
+            "`uaos bench`"
+        )
     longest = section.longest
     chosen = longest if budget is None else budget
     if not 0 < chosen <= longest:

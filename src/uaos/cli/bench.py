@@ -29,6 +29,7 @@ from uaos.cli.app import INTERRUPTED, app, console
 from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.experiments import Plan, Stopped, Store, run
 from uaos.experiments import Progress as Counts
+from uaos.experiments.plan import differences
 from uaos.experiments.provenance import command_line
 from uaos.experiments.reader import Tally
 from uaos.experiments.run_table import ProblemRecord
@@ -155,7 +156,8 @@ def _note_another_dimension(plan: Plan, path: Path) -> None:
     before: set[int] = set()
     if path.exists():
         with suppress(UaosError), Store.open(path) as store:  # `run` says what is wrong with it
-            before = {problem.dimension for problem in store.problems()}
+            if not differences(store.identity(), plan.identity()):
+                before = {problem.dimension for problem in store.problems()}
     added = {problem.dimension for problem in plan.suite} - before
     if before and added:
         old, new = (", ".join(f"{d}-D" for d in sorted(part)) for part in (before, added))

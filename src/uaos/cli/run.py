@@ -18,8 +18,9 @@ from rich.text import Text
 from uaos.checks import parse_budget
 from uaos.cli.app import INTERRUPTED, app, console
 from uaos.cli.options import Overwrite, SuiteName, grouped
-from uaos.errors import Missing
+from uaos.errors import InvalidParameter, Missing, UaosError
 from uaos.experiments import FINAL
+from uaos.loading import line_of
 from uaos.minimization import minimize
 from uaos.optimizers.catalogue import PORTFOLIO, RECOMMENDED
 from uaos.pictures import check_picture
@@ -46,6 +47,15 @@ class _ProblemChoice:
 
     def problem(self) -> Problem:
         """Return the problem that the options choose."""
+        if not self.suite.endswith(".py"):
+            if self.suite == "bbob" and self.name is not None:
+                raise Missing("--problem needs --suite FILE.py; for BBOB use --function")
+        elif any(value is not None for value in (self.function, self.dim, self.instance)):
+            raise InvalidParameter(
+                f"--function, --dim and --instance are for COCO's suites; choose a problem of "
+                f"{self.suite} with --problem",
+                name="suite", value=self.suite,
+            )  # fmt: skip
         if self.suite == "bbob":
             function = 8 if self.function is None else self.function
             dimension = 20 if self.dim is None else self.dim
@@ -116,12 +126,20 @@ def _run(problem: Problem, optimizer: _Optimizer, panel: "_Panel") -> Result:
             if console.is_terminal and panel.is_due():
                 live.update(panel.drawn(state), refresh=True)
 
-        return minimize(
-            problem, method=optimizer.method, budget=panel.budget, seed=optimizer.seed,
-            popsize=optimizer.popsize, callback=show,
-            # The estimate of a noisy value may be below the optimum, which is a true value.
-            target=None if problem.optimum is None or problem.true else problem.optimum + FINAL,
-        )  # fmt: skip
+        try:
+            return minimize(
+                problem, method=optimizer.method, budget=panel.budget, seed=optimizer.seed,
+                popsize=optimizer.popsize, callback=show,
+                # The estimate of a noisy value may be below the optimum, which is a true value.
+                target=None if problem.optimum is None or problem.true else problem.optimum + FINAL,
+            )  # fmt: skip
+        except Exception as error:
+            line = line_of(error)
+            if isinstance(error, UaosError) or not line:
+                raise
+            raise UaosError(
+                f"{problem.name} raised {type(error).__name__}: {error} ({line})"
+            ) from error
 
 
 def _best(problem: Problem, value: float) -> tuple[str, str]:

@@ -234,7 +234,9 @@ def suite_identity(suite: Suite) -> Identity:
 
 def differences(there: Identity, here: Identity) -> list[str]:
     """Return why two identities are not those of one experiment, at most four reasons."""
-    shared = (key for key in here if key in there)
+    shared = [key for key in here if key in there]
+    if "suite" in shared and there["suite"] != here["suite"]:
+        shared = ["suite"]  # problems and budgets differ as well
     return [reason for key in shared for reason in differing(key, there[key], here[key])][:4]
 
 

@@ -16,7 +16,7 @@ from uaos.errors import InvalidFile, UaosError
 from uaos.experiments import storefile
 from uaos.experiments.database import Database
 from uaos.experiments.lock import Lock
-from uaos.experiments.plan import Plan, PlanConflict, differences
+from uaos.experiments.plan import CODE, Plan, PlanConflict, differences
 from uaos.experiments.provenance import current_command, versions
 from uaos.experiments.reader import COMMAND_KEY, StoreReader
 from uaos.experiments.recorder import pack_trace
@@ -25,6 +25,7 @@ from uaos.experiments.storefile import damaged, reading
 from uaos.experiments.unit import Finished, Outcome, Unit
 from uaos.files import as_path
 from uaos.problems import Suite
+from uaos.text import join_names
 
 #: The kinds of stores.
 BENCHMARK, TUNING = "benchmark", "tuning"
@@ -231,9 +232,12 @@ class Store(StoreReader):
 
     def _check_against(self, plan: Plan) -> None:
         if different := differences(self.identity(), plan.identity()):
+            advice = ["use another store", "restore what was changed"]
+            if any(reason.startswith(("method ", CODE)) for reason in different):
+                advice.append("give the method another name")
             raise PlanConflict(
-                f"{self.path} holds another experiment. {'; '.join(different)}. Use another "
-                "store, restore what was changed, or give the method another name"
+                f"{self.path} holds another experiment: {'; '.join(different)}. "
+                f"To go on, {join_names(advice, 'or')}"
             )
 
     def _add(self, plan: Plan) -> None:

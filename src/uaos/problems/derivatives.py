@@ -67,6 +67,7 @@ def split_gradient(
     if jac is True or not callable(jac):
         expected = "a function of a point that returns the gradient"
         expected += "" if vectorized else ", or True if fun returns (value, gradient)"
+        expected += "; omit it for finite differences" if isinstance(jac, str) else ""
         raise InvalidParameter(
             f"jac is {shortened(jac)}; expected {expected}", name="jac", value=jac
         )

@@ -282,8 +282,8 @@ class Problem:
             array = real_numbers(returned)
         except (TypeError, ValueError) as error:
             raise InvalidFeedback(
-                f"{owner}fun must return a real number for each point: {error}; got "
-                f"{shortened(returned, 200)}"
+                f"{owner}fun returned {shortened(returned, 200)}; expected a real number for each "
+                f"point, but {error}"
             ) from None
         if array.size == n:  # some functions return arrays of length one
             return array.reshape(n)

@@ -15,6 +15,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.params import Value
 from uaos.problems.activity import Activity
 from uaos.problems.variables import Space
+from uaos.text import exact
 
 
 class Bounds(Protocol):
@@ -152,11 +153,14 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
     outside = np.argwhere((points < low) | (points > high))
     if len(outside) and boundary != "none":
         point, j = outside[0].tolist()
-        held = low[j] == high[j]
-        expected = f"{low[j]:g}, as bounds[{j}]" if held else f"{low[j]:g} to {high[j]:g}"
+        place = f"x0[{point}, {j}]" if np.ndim(cast(ArrayLike, x0)) == 2 else f"x0[{j}]"
+        least, most, value = (exact(v[j]) for v in (low, high, points[point]))
+        limits = least if low[j] == high[j] else f"{least} to {most}"
+        if np.isinf([low[j], high[j]]).any():
+            limits = f"at most {most}" if points[point, j] > high[j] else f"at least {least}"
         raise InvalidParameter(
-            f"x0[{point}, {j}] is {points[point, j]:g}; expected {expected}",
-            name=f"x0[{point}, {j}]", value=float(points[point, j]),
+            f"{place} is {value}; expected {limits}, as bounds[{j}]",
+            name=place, value=float(points[point, j]),
         )  # fmt: skip
     return points
 
@@ -249,8 +253,20 @@ def _checked_scale(scale: ArrayLike, dimension: int) -> FloatArray:
 
 
 def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
-    """Return the bounds; if there are none, infinite ones for each coordinate of `x0`."""
-    if bounds is not None or x0 is None:
+    """Return the bounds, one pair for each coordinate of `x0`.
+
+    If there are none, they are infinite. A single pair in an object with `lb` and `ub`, such as
+    `scipy.optimize.Bounds(0, 1)`, stands for all coordinates.
+    """
+    pair = (-np.inf, np.inf)
+    if bounds is not None:
+        if isinstance(bounds, Box) or not (hasattr(bounds, "lb") and hasattr(bounds, "ub")):
+            return bounds
+        limits = cast(Bounds, bounds)
+        if np.size(limits.lb) != 1 or np.size(limits.ub) != 1:
+            return bounds
+        pair = (float(np.ravel(limits.lb)[0]), float(np.ravel(limits.ub)[0]))
+    if x0 is None:
         return cast(BoundsLike, bounds)
     try:
         dimension = np.atleast_2d(real_numbers(x0)).shape[-1]
@@ -260,7 +276,7 @@ def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
             f"x0 is {shortened(x0)}; expected a point of finite numbers{named}",
             name="x0", value=x0,
         ) from None  # fmt: skip
-    return np.tile([-np.inf, np.inf], (dimension, 1))
+    return np.tile(pair, (dimension, 1))
 
 
 class FreeSpace:
@@ -382,9 +398,11 @@ class FreeSpace:
         return points[:, self.free]
 
     def starts(self, x0: StartLike | None) -> ArrayLike | None:
-        """Return starting points as :meth:`reduced` does; refuse those off a held coordinate."""
-        if x0 is not None and self.names is None and not self.free.all():
-            low, high = np.where(self.free, [[-np.inf], [np.inf]], [self.low, self.high])
+        """Return starting points as :meth:`reduced` does; refuse those outside the bounds."""
+        if x0 is not None and self.names is None:
+            low, high = self.low, self.high
+            if self.outside_allowed:  # except in held coordinates
+                low, high = np.where(self.free, [[-np.inf], [np.inf]], [low, high])
             start_points(x0, low, high, boundary="")
         return self.reduced(x0)
 

@@ -66,5 +66,6 @@ def _line(optimizer: Optimizer, pace: float | None) -> str:
         most_used = np.argsort(-shares, kind="stable")[:3]
         parts += [f"{names[k]} {shares[k]:.0%}" for k in most_used if shares[k] > 0]
     if budget is not None and pace is not None:
-        parts.append(f"at most {duration(pace * (budget - spent))} left")
+        left = pace * (budget - spent)
+        parts.append(f"{'at most ' if left >= 1 else ''}{duration(left)} left")
     return ", ".join(parts)

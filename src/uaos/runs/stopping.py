@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from uaos.errors import InvalidParameter, shortened
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.problems.space import FreeSpace, Point
 from uaos.result import Ending, RunView, Status
@@ -223,9 +223,16 @@ class Callback(StoppingRule):
         if self._space.names is not None or self._space.dimension < len(self._space.low):
             view = _FullView(view, self._space)
         try:
-            stops = bool(self._call(view))
+            returned = self._call(view)
         except StopIteration:
-            stops = True
+            returned = True
+        try:
+            stops = bool(returned)
+        except ValueError:
+            raise InvalidFeedback(
+                f"callback returned {shortened(returned, 60)}; expected a true value to end the "
+                "run, otherwise False or None"
+            ) from None
         return Ending(Status.CALLBACK, "the callback ended the run") if stops else None
 
 

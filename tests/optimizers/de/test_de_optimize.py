@@ -257,7 +257,7 @@ def test_a_run_under_way_says_so():
         ({"budget": 10.5}, InvalidParameter, "budget"),
         ({"seed": -1}, InvalidParameter, "seed"),
         ({"x0": [0, 0, 0]}, InvalidParameter, "x0"),
-        ({"x0": [0, 0, 9, 0]}, InvalidParameter, "x0[0, 2]"),
+        ({"x0": [0, 0, 9, 0]}, InvalidParameter, "x0[2]"),
         ({"target": "low"}, InvalidParameter, "target"),
         ({"workers": 0}, InvalidParameter, "workers"),
         ({"workers": 2, "vectorized": True}, InvalidParameter, "workers"),

@@ -501,7 +501,8 @@ class Portfolio(Optimizer):
         agreeing = self._agreeing()
         if settled or len(agreeing) >= 2 or any(m.confirmed for m in agreeing):
             return ""
-        idle = count(self.evaluations - self._last_gain, "evaluation")
+        # Points: values that are known are not evaluated again.
+        idle = count(self.evaluations - self._last_gain, "point")
         return f"no improvement for {idle}; not confirmed by a second search"
 
     @property
