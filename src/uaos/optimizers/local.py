@@ -60,6 +60,8 @@ _LEAST_FACTOR = 0.01
 # runs by more than _HOPELESS times the promised gain.
 _MAX_BEHIND = 3
 _HOPELESS = 1e4
+# Values that differ by this share of what a run has gained are the same.
+_SAME = 1e-10
 # A run ends after this many iterations in a row whose gain is within rounding errors.
 _MAX_STALLED = 3
 
@@ -411,7 +413,10 @@ class LocalSearch(RestartingSearch):
 
     @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
-        settled = bool(self.settled) and self.settled[0] <= self.best_fitness
+        # Points of differences may be slightly better than where a run has settled.
+        gain = self._first_f - self.best_fitness
+        level = self.best_fitness + (_SAME * gain if 0 < gain < np.inf else 0.0)
+        settled = bool(self.settled) and self.settled[0] <= level
         return "" if settled else "a run ended before it reached an optimum"
 
     def _next_points(self) -> FloatArray:
