@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from raising import raises
 
+import uaos
 from uaos.errors import InvalidParameter
 from uaos.optimizers.base import RunFinished
 from uaos.optimizers.limited import LimitedModel
@@ -352,3 +353,15 @@ def test_steps_within_the_noise_leave_the_model():
     assert np.array_equal(optimizer._hessian, model)
     optimizer._update_model(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
     assert optimizer._hessian[0, 0] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("D", [2, 3, 5])
+def test_a_point_that_is_better_by_rounding_is_no_reason_for_doubt(D: int) -> None:
+    """Near 0, a point of the last differences is often better than where the run ended."""
+    rng = np.random.default_rng(0)
+    for _ in range(15):
+        x0 = rng.uniform(-4, 4, D)
+        result = uaos.minimize(
+            uaos.problems.rosenbrock, [(-5, 5)] * D, x0=x0, seed=1, method="BFGS"
+        )
+        assert result.success or result.fun > 1e-15
