@@ -1220,7 +1220,14 @@ def _phrases_of_runs() -> list[str]:
         "its deviation is {:.3f} ({:.3f} to {:.3f}), that of rewards {:.3f}".format(
             *selection, float(families["reward"]["deviation"])
         ),
-        f"{float(grid['wide']['rank correlation, real runs']):.2f}). In large",
+        "correlations {:.2f} and {:.2f})".format(
+            *(float(grid[h]["rank correlation, real runs"]) for h in ("wide", "mix"))
+        ),
+        f"expected scores is {float(grid['nine']['rank correlation, real runs']):.2f},",
+        "{:.0%} are better than uniform choice with the nine strategies, {:.0%} with 27 "
+        "operators, and {:.0%} with those of `mix`".format(
+            *(float(grid[h]["better than uniform"]) for h in ("nine", "wide", "mix"))
+        ).replace("%", " %"),
         f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
         f"27 operators the rank correlation is {abs(map_grid_agreement()):.2f}",
         *budgets, f"scores {gain.lstrip('-')} ± {half} less",
