@@ -8,8 +8,8 @@ more than 1e-6 has f <= f* + 10^-k (f0 - f*), where f* is the best such value of
 f0 the largest of their first ones, or the value at the starting point if that is larger.
 Evaluations of the function count. Everyone starts from the problem's starting point, moved into the
 bounds. A run that ends early starts again from random points near it, except for uaos, whose
-default restarts on its own. A run that takes more than --seconds of processor time is cut, and its
-problem left out.
+default restarts on its own. A run that takes more than --seconds of processor time is cut, and
+counts with what it has reached by then; the table says how many were cut.
 """
 
 import argparse
@@ -48,14 +48,20 @@ class Recorded:
         self.x0 = np.clip(np.array(problem.x0, float), self.low, self.high)
 
     def __call__(self, x: Any) -> float:
-        if self.evaluations >= self.budget or process_time() > self.end:
+        if self.evaluations >= self.budget:
             raise Spent
+        self.check_time()
         self.evaluations += 1
         value = float(self.problem.fun(x))
         best = self.course[-1][1] if self.course else math.inf
         if value < best and self.problem.maxcv(x) <= FEASIBLE:
             self.course.append((self.evaluations, value))
         return value
+
+    def check_time(self, *_: Any, **__: Any) -> None:
+        """End the run if its processor time is spent."""
+        if process_time() > self.end:
+            raise Spent
 
     def constraints(self) -> list[Any]:
         """Return the constraints as SciPy has them: matrices and functions with limits."""
@@ -125,7 +131,7 @@ def with_evolution(task: Recorded, seed: int) -> None:
     ]
     differential_evolution(
         task, np.column_stack([low, high]), x0=task.x0, constraints=limits, rng=seed,
-        maxiter=10**6, polish=False,
+        maxiter=10**6, polish=False, callback=task.check_time,
     )  # fmt: skip
 
 
@@ -226,12 +232,16 @@ def run(given: argparse.Namespace) -> None:
 
 
 def table(given: argparse.Namespace) -> None:
-    """Print the data profiles on problems that all have run in time, and write the evaluations."""
+    """Print the data profiles on problems that all have run, and write the evaluations."""
     rows = [json.loads(line) for path in given.files for line in Path(path).read_text().split("\n")
             if line]  # fmt: skip
     names = [name for name in CONTENDERS if any(row["contender"] == name for row in rows)]
-    runs = Counter(row["problem"] for row in rows if not row.get("cut"))
+    runs = Counter(row["problem"] for row in rows)
     problems = {row["problem"]: row for row in rows if runs[row["problem"]] == len(names)}
+    for name in names:
+        own = [row for row in rows if row["contender"] == name and row["problem"] in problems]
+        cut, failed = (sum(bool(row.get(key)) for row in own) for key in ("cut", "error"))
+        print(f"{name}: {len(own)} runs, {cut} cut, {failed} ended by an exception")
     needed: dict[tuple[str, str, int], float] = {}
     for problem in problems:
         mine = [row for row in rows if row["problem"] == problem]

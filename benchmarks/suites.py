@@ -1,10 +1,11 @@
 """Compare the default of `uaos.minimize` with other libraries on COCO's suites beside BBOB.
 
-    python benchmarks/suites.py bbob-mixint --dim 5 --instances 6-10 --budget 100
+    python benchmarks/suites.py bbob-mixint --dim 5 --instances 6-10 --out runs.csv
     python benchmarks/suites.py bbob-largescale --dim 80 --instances 6 --of uaos,L-BFGS-B
 
 Prints the share of COCO's 51 targets, 10² to 10⁻⁸ above the optimum, that the runs reach within a
-budget per variable, on all functions and in each group. All contenders start from the same seeds,
+budget per variable, on all functions and in each group. With `--out`, each run is a row of that
+file, and runs that are in it are skipped. All contenders start from the same seeds,
 are stopped exactly at the budget, and are started again with another seed when they end early.
 
 - `uaos`: `uaos.minimize` with a budget, else defaults.
@@ -16,9 +17,11 @@ are stopped exactly at the budget, and are started again with another seed when 
 """
 
 import argparse
+import csv
 from collections import defaultdict
 from collections.abc import Callable
-from time import perf_counter
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +30,7 @@ from uaos.experiments import ECDF_TARGETS
 from uaos.problems import Problem
 
 Array = np.ndarray
+COLUMNS = ("suite", "problem", "dimension", "contender", "evaluations_per_dimension", "share")
 
 
 class Spent(Exception):
@@ -149,23 +153,44 @@ def main() -> None:
     parser.add_argument("--functions")
     parser.add_argument("--budget", type=int, default=100, help="evaluations per variable")
     parser.add_argument("--of", default="uaos,pycma,cmaes,scipy-de")
+    parser.add_argument("--out", help="file of runs, with a row for each")
     chosen = parser.parse_args()
     suite = uaos.suite(
         chosen.suite, dimension=chosen.dim, functions=chosen.functions, instances=chosen.instances
     )
-    for contender in chosen.of.split(","):
-        started, shares = perf_counter(), defaultdict(list)
-        with np.errstate(all="ignore"):
-            for k, problem in enumerate(suite):
-                reached = share(problem, contender, chosen.budget, k + 1)
-                shares["all"].append(reached)
-                shares[str(problem.group)].append(reached)
-        text = ", ".join(f"{group} {np.mean(each):.3f}" for group, each in shares.items())
-        seconds = perf_counter() - started
-        print(
-            f"{contender} {chosen.budget}·D ({len(suite)} runs, {seconds:.0f} s): {text}",
-            flush=True,
-        )
+    names = chosen.of.split(",")
+    done = {tuple(row[:-1]): row[-1] for row in read(chosen.out)}
+    shares: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in names}
+    for (k, problem), contender in product(enumerate(suite, 1), names):
+        key = (chosen.suite, problem.name, str(problem.dimension), contender, str(chosen.budget))
+        if key not in done:
+            with np.errstate(all="ignore"):
+                done[key] = f"{share(problem, contender, chosen.budget, k):.4f}"
+            if chosen.out:
+                write(chosen.out, [*key, done[key]])
+        for group in ("all", str(problem.group)):
+            shares[contender][group].append(float(done[key]))
+    for contender, groups in shares.items():
+        text = ", ".join(f"{group} {np.mean(each):.3f}" for group, each in groups.items())
+        print(f"{contender} {chosen.budget}·D ({len(suite)} runs): {text}")
+
+
+def read(path: str | None) -> list[list[str]]:
+    """Return the rows of a file of runs, none if there is no such file."""
+    if path is None or not Path(path).exists():
+        return []
+    with Path(path).open() as file:
+        return list(csv.reader(file))[1:]
+
+
+def write(path: str, row: list[str]) -> None:
+    """Append a run to a file."""
+    new = not Path(path).exists()
+    with Path(path).open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if new:
+            writer.writerow(COLUMNS)
+        writer.writerow(row)
 
 
 if __name__ == "__main__":

@@ -1634,6 +1634,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "moves": moves,
     "few": few,
     "constrained": constrained,
+    "largescale-suite": lambda: suite_shares("bbob-largescale"),
     "constrained-multimodal": multimodal,
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
