@@ -486,6 +486,20 @@ def parallel() -> str:
     return markdown(("search", "workers", "solved", "busy", "evaluations", "speed-up"), rows)
 
 
+def parallel_optuna() -> str:
+    """Return evaluations and times to the target on single problems, beside Optuna's samplers."""
+    others = data("parallel-optuna")
+    problems = {(r["function"], r["instance"], r["workers"]): None for r in others}
+    runs = [r for r in data("parallel") if r["search"] != "uaos, sync"] + others
+    rows = [
+        (f"f{r['function']}", r["workers"], r["search"], r["evaluations"],
+         f"{float(r['time']):.0f}" if r["solved"] == "1" else "not reached")
+        for problem in problems for r in runs
+        if (r["function"], r["instance"], r["workers"]) == problem
+    ]  # fmt: skip
+    return markdown(("function", "workers", "search", "evaluations", "time to the target"), rows)
+
+
 def _rank_means(runs: Sequence[Row], trials: str, digits: int = 20) -> dict[str, float]:
     """Return the mean rank over the problems of the median values over the seeds, rounded."""
     runs = [row for row in runs if row["budget"] == trials]
@@ -1624,6 +1638,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fresh": fresh,
     "ahead": ahead,
     "parallel": parallel,
+    "parallel-optuna": parallel_optuna,
     "spaces": spaces,
     "spaces-chosen": lambda: spaces("spaces-chosen"),
     "spaces-constrained": spaces_constrained,
