@@ -190,7 +190,7 @@ def control() -> str:
 
 def corrected() -> str:
     """Return the corrected methods beside uniform choice."""
-    names = ("method", "solved of 24", "ECDF area", "mean rank")
+    names = ("method", "solved of 72", "ECDF area", "mean rank")
     return markdown(names, overview("corrected-overview", ("all",)))
 
 
@@ -1760,6 +1760,9 @@ def phrases() -> dict[str, list[str]]:
             f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
             *_phrases_of_tests(),
             *_phrases_of_seven(),
+            "{} are significantly worse over the problems (p = {})".format(
+                *_worse_when_corrected()
+            ),
         ],
         "docs/results/portfolio.md": [
             f"better on {pairs['L-SHADE']['wins']} problems and worse on "
@@ -1817,6 +1820,13 @@ def _phrases_of_adapters() -> list[str]:
         f"significantly so in {WORDS[len(default)]} (pymoo's {', '.join(default[:-1])} and "
         f"{default[-1]}). Against random choice it is significantly ahead in {chance[0]} only",
     ]
+
+
+def _worse_when_corrected() -> tuple[str, str]:
+    """Return the corrected methods that are worse than uniform choice, and the p-values."""
+    worse = [row for row in data("corrected-adapting") if row["outcome"] == "worse"]
+    values = (f"{float(row['p_holm']):.1g}" for row in worse)
+    return " and ".join(row["method"] for row in worse), " and ".join(values)
 
 
 def _fresh_further(former: int) -> list[str]:
