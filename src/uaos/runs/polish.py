@@ -16,6 +16,9 @@ from uaos.runs.evaluator import Evaluator
 # Polishing stays this far inside the constraints, relative to the range of their values, as it
 # meets them only up to rounding.
 _INSIDE = 1e-11
+# Under constraints, the end of the search is closer to the optimum than a point on its way that is
+# better by at most this share of the value, because it lies closer to a constraint.
+_NEAR = 1e-9
 
 
 def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Result:
@@ -24,10 +27,11 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
     scipy = optional("scipy.optimize", "polish=True")
     low, high = _polish_bounds(result.x, optimizer)
     settings: dict[str, Any] = {"method": "L-BFGS-B"}
-    width, unit, rounds = np.ones(len(low)), 1.0, 1
+    width, unit, rounds, near = np.ones(len(low)), 1.0, 1, 0.0
     if evaluator.constrained:
         # SLSQP expects numbers of the order of 1, and often stops short of the optimum.
         width, unit, rounds = np.where(low < high, high - low, 1.0), max(1.0, abs(result.fun)), 2
+        near = _NEAR * unit
         settings = {"method": "SLSQP", "jac": "3-point", "options": {"ftol": 1e-14}}
         samples = np.random.default_rng(0).random((20, len(low)))
         ranges = np.ptp([evaluator.margins(low + u * (high - low)) for u in samples], axis=0)
@@ -53,7 +57,10 @@ def polished(result: Result, evaluator: Evaluator, optimizer: Optimizer) -> Resu
     # A point that is just outside is drawn a little toward the start, which is inside.
     for back in (0.0, 1e-9, 1e-7, 1e-5):
         point = point_of(end + back * (start - end))
-        if best.value_at(point) < result.fun and evaluator.violation(point) == 0:
+        value = best.value_at(point)
+        if value < result.fun and evaluator.violation(point) == 0:
+            if value - best.result.fun <= near:
+                return dataclasses.replace(best.result, x=point, fun=value)
             break
     return best.result
 
