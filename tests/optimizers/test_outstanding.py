@@ -111,6 +111,13 @@ def handed_out(optimizer, workers):
     return points, tell
 
 
+@pytest.mark.parametrize("method", ["CMA-ES", "mix", "JADE", "STEP", "GP"])
+def test_the_starting_point_is_proposed_once_if_workers_ask_one_by_one(method):
+    optimizer = uaos.configuration(method).build(BOX, seed=1, budget=20, x0=[1.0, 2.0, 0.5])
+    points = [x for _ in range(4) for x in optimizer.ask(1)]
+    assert [np.array_equal(x, [1.0, 2.0, 0.5]) for x in points].count(True) == 1
+
+
 def test_idle_workers_evaluate_the_gradient_in_advance():
     """The first gradient, eight points, is out with the starting point, the next with a trial."""
     bfgs = uaos.LocalSearch([(-5.0, 5.0)] * 4, seed=1)

@@ -46,6 +46,12 @@ def test_a_search_continues_from_known_points_without_evaluating_them(method, ea
     assert not known & {x.tobytes() for x in called}
 
 
+@pytest.mark.parametrize("method", [None, "CMA-ES", "mix"])
+def test_a_budget_of_one_evaluation_is_spent_on_a_new_point(method, earlier):
+    _, called = search(method=method, known=(earlier.X, earlier.F), budget=1)
+    assert called.tobytes() not in {x.tobytes() for x in earlier.X}
+
+
 def test_a_known_value_may_reach_the_target(earlier):
     result, called = search(known=(earlier.X, earlier.F), target=earlier.fun)
     assert (result.nfev, len(called), result.success) == (0, 0, True)

@@ -645,8 +645,9 @@ class CMAES(Optimizer):
             self._restart()
         n = self.popsize if self.wanted is None else min(self.wanted, self.popsize)
         shape = (n, self.dimension)
+        is_first = len(self._z) == 0  # of the run
         self._z = self.rng.standard_normal(shape)
-        if self._generation == 0 and self.x0 is not None and self._runs <= len(self.x0):
+        if is_first and self.x0 is not None and self._runs <= len(self.x0):
             self._z[0] = 0.0  # the point of x0 itself
         self._steps = np.empty(shape)
         self._excess = np.empty(n)
