@@ -16,7 +16,7 @@ import dataclasses
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -342,7 +342,9 @@ class Categorical(Parameter):
     ordered: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.choices, str | Mapping) or not isinstance(self.choices, Iterable):
+        # The order of a set changes from one process to the next.
+        unordered = isinstance(self.choices, Set | Mapping)
+        if isinstance(self.choices, str) or unordered or not isinstance(self.choices, Iterable):
             raise InvalidParameter(
                 f"choices is {shortened(self.choices)}; expected a sequence of values",
                 name="choices", value=self.choices,
@@ -411,8 +413,9 @@ def same_value(value: object, choice: object) -> bool:
 
 
 def _hashed(value: object) -> tuple[bool, Any]:
-    """Return a key that equal values share; True and 1 are different."""
-    return isinstance(value, bool | np.bool_), value
+    """Return a key that equal values share, all NaN too; True and 1 are different."""
+    is_nan = isinstance(value, float | np.floating) and np.isnan(value)
+    return isinstance(value, bool | np.bool_), math.nan if is_nan else value
 
 
 def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:

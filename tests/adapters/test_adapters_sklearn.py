@@ -92,6 +92,20 @@ def test_failed_fits_are_failed_evaluations() -> None:
         SearchCV(DummyClassifier(), wrong, n_iter=3, random_state=1, cv=3).fit(X, Y)
 
 
+def test_no_candidate_is_fitted_twice() -> None:
+    """The space has 2 + 3 candidates; a log scale is searched as a real interval."""
+    space = {
+        "strategy": uaos.Categorical(["most_frequent", "stratified", "prior"]),
+        "random_state": uaos.Integer(0, 2, when={"strategy": "stratified"}),
+    }
+    few = SearchCV(DummyClassifier(), space, n_iter=60, random_state=1, cv=3).fit(X, Y)
+    candidates = few.cv_results_["params"]
+    assert len(candidates) == len({tuple(p.items()) for p in candidates}) == 5
+    space = {"degree": uaos.Integer(1, 5, log=True)}
+    candidates = search(n_iter=20).set_params(space=space).fit(X, Y).cv_results_["params"]
+    assert len(candidates) == len({p["degree"] for p in candidates})
+
+
 def test_fixed_values_are_one_candidate() -> None:
     assert SearchCV(SVC(), {"C": 2.0}, cv=3).fit(X, Y).best_params_ == {"C": 2.0}
 

@@ -303,6 +303,8 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: Categorical(["a", "b"], default="c"), "default"),
         (lambda: Categorical(["a", "b", "a"]), "choices"),
         (lambda: Categorical([1, 1.0]), "choices"),
+        (lambda: Categorical([math.nan, float("nan")]), "choices"),
+        (lambda: Categorical({"a", "b"}), "choices"),  # in another order in each process
         (lambda: Categorical("abc"), "choices"),
         (lambda: Categorical([]), "choices"),
         (lambda: Categorical(["a", "b"], ordered="no"), "ordered"),

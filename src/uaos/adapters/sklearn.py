@@ -16,6 +16,7 @@ from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.catalogue import ConfigurationLike, as_configuration
+from uaos.problems.space import FreeSpace
 from uaos.problems.variables import Space
 
 try:
@@ -65,7 +66,8 @@ class SearchCV(RandomizedSearchCV):
         Names of parameters and their variables: :class:`uaos.Real`, :class:`uaos.Integer`,
         :class:`uaos.Categorical`, or fixed values.
     n_iter : int
-        Number of candidates to try.
+        Number of candidates to try. Each is fitted once: in a space of fewer candidates the search
+        ends when all of them were tried.
     method : str, Method or Configuration, optional
         The search method; by default the portfolio of :func:`uaos.minimize`.
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
@@ -138,17 +140,22 @@ class SearchCV(RandomizedSearchCV):
         self.optimizer_ = self._optimizer(space)
         splits = _SameSplits(self.cv) if hasattr(self.cv, "split") else None
         failure: ValueError | None = None
-        while not self.optimizer_.done:
-            points = self.optimizer_.ask()
+        size = FreeSpace(space).size
+        values: dict[bytes, float] = {}  # of the candidates so far
+        while not self.optimizer_.done and len(values) < size:
+            candidates = space.decode(self.optimizer_.ask())
+            keys = [space.encode(candidate).tobytes() for candidate in candidates]
+            new = {k: x for k, x in zip(keys, candidates, strict=True) if k not in values}
             try:
-                results = evaluate_candidates(space.decode(points), cv=splits)
+                if new:
+                    results = evaluate_candidates(list(new.values()), cv=splits)
+                    values |= zip(new, -self._scores(results)[-len(new) :], strict=True)
             except ValueError as error:
                 if not _ALL_FAILED.search(str(error)):
                     raise
                 failure = error  # would end scikit-learn's search; here only these candidates fail
-                self.optimizer_.tell(np.full(len(points), np.nan))
-            else:
-                self.optimizer_.tell(-self._scores(results)[-len(points) :])
+                values |= dict.fromkeys(new, np.nan)
+            self.optimizer_.tell([values[key] for key in keys])
         if failure is not None:
             if self.optimizer_.best_x is None:
                 raise failure
