@@ -104,6 +104,35 @@ def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
+class _Cell(str):
+    """A value of a row: as it is written, or in the format of a number."""
+
+    def __format__(self, form: str) -> str:
+        text = format(float(self), form) if form else str(self)
+        return f"−{text[1:]}" if form and text.startswith("-") else text
+
+
+def table(rows: Iterable[Row], columns: Mapping[str, str]) -> str:
+    """Return a table of rows: for each column its heading and a template of its cells.
+
+    A template has the values of a row by their names, such as "{score:.2f} ± {interval:.2f}".
+    """
+    return markdown(
+        list(columns), [[form.format_map(cells(row)) for form in columns.values()] for row in rows]
+    )
+
+
+def cells(row: Row) -> dict[str, _Cell]:
+    """Return the values of a row for a template."""
+    return {name: _Cell(value) for name, value in row.items()}
+
+
+def scored(name: str, problems: int) -> str:
+    """Return solved problems, ECDF area and mean rank of each method, from a CSV file."""
+    names = ("method", f"solved of {problems}", "ECDF area", "mean rank")
+    return markdown(names, overview(name, ("all",)))
+
+
 def portfolio_archive() -> str:
     """Return the portfolio beside the archive, all from average running times."""
     names = {"portfolio": "portfolio", "HCMA (archive)": "HCMA, published",
@@ -188,12 +217,6 @@ def control() -> str:
     return markdown(names, overview("control-overview", groups))
 
 
-def corrected() -> str:
-    """Return the corrected methods beside uniform choice."""
-    names = ("method", "solved of 72", "ECDF area", "mean rank")
-    return markdown(names, overview("corrected-overview", ("all",)))
-
-
 def adapters_cost() -> str:
     """Return the processor time of runs with adaptive choice beside that with the default."""
     rows, table = data("adapters-further"), []
@@ -246,19 +269,20 @@ def _outcomes(ours: FloatArray, theirs: FloatArray) -> str:
     return " : ".join(str(np.sum(signs == sign)) for sign in (-1, 0, 1))
 
 
-CONTROL_COLUMNS = ("better on", "worse on", "equal on", "evaluations, median", "p (Wilcoxon)",
-                   "p, each function once")  # fmt: skip
-
-
 def control_test(name: str = "control-adapting") -> str:
     """Return the tests of configurations against their controls."""
-    rows = [
-        (f"{r['method']} against its control", r["wins"], r["losses"], r["ties"],
-         f"{10 ** float(r['difference']):.2f}", f"{float(r['p_holm']):.1g}",
-         f"{float(r['p_holm_functions']):.2g}")
-        for r in data(name)
-    ]  # fmt: skip
-    return markdown(("", *CONTROL_COLUMNS), rows)
+    return tests({f"{row['method']} against its control": row for row in data(name)})
+
+
+def tests(rows: Mapping[str, Row]) -> str:
+    """Return tests of pairs by their names."""
+    return table(
+        (row | {"name": name, "ratio": str(10 ** float(row["difference"]))}
+         for name, row in rows.items()),
+        {"": "{name}", "better on": "{wins}", "worse on": "{losses}", "equal on": "{ties}",
+         "evaluations, median": "{ratio:.2f}", "p (Wilcoxon)": "{p_holm:.1g}",
+         "p, each function once": "{p_holm_functions:.2g}"},
+    )  # fmt: skip
 
 
 def irace_races(name: str = "irace") -> str:
@@ -308,12 +332,6 @@ def irace_importance() -> str:
     return markdown(("parameter", *seeds, "may be chance up to"), table)
 
 
-def winners_of_irace(name: str = "irace", problems: int = 48) -> str:
-    """Return the winners of tunings, and the paper's, at the budget of the tunings."""
-    names = ("method", f"solved of {problems}", "ECDF area", "mean rank")
-    return markdown(names, overview(f"{name}-winners", ("all",)))
-
-
 OWN = {"Compass": "Compass", "PM-AdapSS": "PM-AdapSS-N", "F-AUC-MAB": "F-AUC-MAB", "RecPM": "RecPM"}
 
 
@@ -332,14 +350,7 @@ def own_tunings() -> str:
 def own_pairs() -> str:
     """Return the tests of the four methods tuned here against those tuned in the paper."""
     pairs = {(row["first"], row["second"]): row for row in data("own-pairs")}
-    rows = []
-    for name in OWN:
-        r = pairs[f"own-{name}", f"{name}-tuned"]
-        rows.append((
-            name, r["wins"], r["losses"], r["ties"], f"{10 ** float(r['difference']):.2f}",
-            f"{float(r['p_holm']):.1g}", f"{float(r['p_holm_functions']):.2g}",
-        ))  # fmt: skip
-    return markdown(("", *CONTROL_COLUMNS), rows)
+    return tests({name: pairs[f"own-{name}", f"{name}-tuned"] for name in OWN})
 
 
 def own_values() -> str:
@@ -381,15 +392,12 @@ def joined_long_runs() -> list[Row]:
 
 def long_runs() -> str:
     """Return the 27 methods and uniform choice after short and after long runs."""
-    names = {"uniform": "**uniform choice**"}
-    rows = [
-        (names.get(r["method"], r["method"]), r["solved short"], r["rank short"], r["solved long"],
-         r["rank long"])
-        for r in joined_long_runs()
-    ]  # fmt: skip
+    names = ("method", "solved within 10,000·D", "mean rank", "solved within 100,000·D",
+             "mean rank")  # fmt: skip
+    keys = ("method", "solved short", "rank short", "solved long", "rank long")
+    rows = [[row[key] for key in keys] for row in joined_long_runs()]
     return markdown(
-        ("method", "solved within 10,000·D", "mean rank", "solved within 100,000·D", "mean rank"),
-        rows,
+        names, [["**uniform choice**" if c == "uniform" else c for c in row] for row in rows]
     )
 
 
@@ -397,18 +405,6 @@ def correlation(rows: Sequence[Row]) -> float:
     """Return Spearman's rank correlation of the orders of short and long runs."""
     columns = [[float(row[f"rank {length}"]) for row in rows] for length in ("short", "long")]
     return float(np.corrcoef(rank_rows(np.array(columns)))[0, 1])
-
-
-def fresh() -> str:
-    """Return the portfolio and its rivals on instances that nothing was chosen on."""
-    names = ("method", "solved of 120", "ECDF area", "mean rank")
-    return markdown(names, overview("fresh-overview", ("all",)))
-
-
-def ahead() -> str:
-    """Return U-AOS-FW-inferred beside Compass-tuned."""
-    names = ("method", "solved of 312", "ECDF area", "mean rank")
-    return markdown(names, overview("ahead-overview", ("all",)))
 
 
 def seven() -> str:
@@ -702,15 +698,11 @@ def _cec2006_order(row: Row) -> tuple[bool, str]:
 
 def engineering() -> str:
     """Return what runs reach on problems of engineering design, beside the best known values."""
-    return markdown(
-        ("problem", "", "best known", "best", "median", "worst", "feasible runs", "evaluations"),
-        (
-            (r["problem"], r["title"],
-             *(f"{float(r[key]):.8g}" for key in ("known", "best", "median", "worst")),
-             f"{r['feasible']} of {r['runs']}", f"{int(r['evaluations']):,}")
-            for r in data("engineering")
-        ),
-    )  # fmt: skip
+    return table(data("engineering"), {
+        "problem": "{problem}", "": "{title}", "best known": "{known:.8g}", "best": "{best:.8g}",
+        "median": "{median:.8g}", "worst": "{worst:.8g}",
+        "feasible runs": "{feasible} of {runs}", "evaluations": "{evaluations:,.0f}",
+    })  # fmt: skip
 
 
 def cutest(name: str = "cutest", split: int | None = None) -> str:
@@ -776,11 +768,8 @@ def filled() -> str:
 
 def dask() -> str:
     """Return how busy the workers of a Dask cluster are."""
-    rows = [
-        (r["workers"], r["evaluations"], r["seconds"], f"{float(r['busy']):.0%}")
-        for r in data("dask")
-    ]
-    return markdown(("workers", "evaluations", "seconds", "busy"), rows)
+    names = ("workers", "evaluations", "seconds")
+    return table(data("dask"), {name: f"{{{name}}}" for name in names} | {"busy": "{busy:.0%}"})
 
 
 #: Functions that make the tables, by the names that pages use.
@@ -854,22 +843,25 @@ def map_scores() -> str:
 def map_variance() -> str:
     """Return the shares of variance by component, and the largest interactions."""
     rows = sorted(data("map-variance"), key=lambda row: -float(row["share"]))
-    table = [(r["source"], f"{float(r['share']):.1%}") for r in rows if float(r["share"]) >= 0.02]
-    return markdown(("source", "share of the variance"), table)
+    return table(
+        (row for row in rows if float(row["share"]) >= 0.02),
+        {"source": "{source}", "share of the variance": "{share:.1%}"},
+    )
+
+
+def best_and_worst(rows: Iterable[Row]) -> Iterable[Row]:
+    """Return the best two components of each family, and the worst."""
+    for _, group in groupby(rows, itemgetter("family")):
+        own = sorted(group, key=lambda row: -float(row["effect"]))
+        yield from (*own[:2], own[-1])
 
 
 def map_components() -> str:
     """Return the best and the worst component of each family."""
-    rows = data("map-components")
-    table = []
-    for family in dict.fromkeys(row["family"] for row in rows):
-        own = sorted((r for r in rows if r["family"] == family), key=lambda r: -float(r["effect"]))
-        table += [
-            (f"{family}: {r['component']}", f"{float(r['score']):.3f}".replace("-0.000", "0.000"),
-             f"{float(r['effect']):+.3f} ± {float(r['interval']):.3f}".replace("-", "−"))
-            for r in (*own[:2], own[-1])
-        ]  # fmt: skip
-    return markdown(("component", "mean score", "effect, 95 % interval"), table)
+    return table(best_and_worst(data("map-components")), {
+        "component": "{family}: {component}", "mean score": "{score:z.3f}",
+        "effect, 95 % interval": "{effect:+.3f} ± {interval:.3f}",
+    })  # fmt: skip
 
 
 def _on_two_lines(method: str, components: str) -> str:
@@ -962,49 +954,37 @@ def map_hosts() -> str:
 
 def map_rounds() -> str:
     """Return the rounds of successive halving."""
-    rows = [
-        (r["round"], f"{int(r['methods']):,}", r["runs"], f"{float(r['mean']):.3f}",
-         f"{float(r['of those chosen']):.3f}", f"{float(r['seconds']) / 60:.1f}")
-        for r in data("map-rounds")
-    ]  # fmt: skip
-    names = ("round", "methods", "runs of each", "mean score", "mean of those chosen",
-             "minutes of processor time")  # fmt: skip
-    return markdown(names, rows)
+    rows = [row | {"minutes": str(float(row["seconds"]) / 60)} for row in data("map-rounds")]
+    return table(rows, {
+        "round": "{round}", "methods": "{methods:,.0f}", "runs of each": "{runs}",
+        "mean score": "{mean:.3f}", "mean of those chosen": "{of those chosen:.3f}",
+        "minutes of processor time": "{minutes:.1f}",
+    })  # fmt: skip
+
+
+#: Columns of an effect and its interval.
+_EFFECT = {"95 % interval from": "{low:+.3f}", "to": "{high:+.3f}"}
 
 
 def map_run_effects() -> str:
     """Return the best two components of each family and the worst, in real runs."""
     *rows, contrast = data("map-run-effects")
-    shown: list[tuple[str, Row]] = []
-    for family in dict.fromkeys(row["family"] for row in rows):
-        own = sorted((r for r in rows if r["family"] == family), key=lambda r: -float(r["effect"]))
-        shown += [(f"{family}: {r['component']}", r) for r in (*own[:2], own[-1])]
-    shown.append((contrast["component"], contrast))
-    table = [
-        (name, *(f"{float(r[key]):+.3f}".replace("-", "−") for key in ("effect", "low", "high")))
-        for name, r in shown
-    ]
-    return markdown(("component", "effect", "95 % interval from", "to"), table)
+    named = [row | {"component": "{family}: {component}".format(**row)}
+             for row in best_and_worst(rows)]  # fmt: skip
+    columns = {"component": "{component}", "effect": "{effect:+.3f}", **_EFFECT}
+    return table([*named, contrast], columns)
 
 
 def map_run_contrasts() -> str:
     """Return cautious less greedy selections by group of functions and by budget."""
     rows = [
-        (r["runs"], r["functions"] if r["runs"][0].isalpha() else "all eight",
-         f"{int(r['methods']):,}",
-         f"{float(r['mean']):.3f}",
-         f"{float(r['difference']):+.3f}".replace("-", "−"),
-         *(f"{float(r[key]):+.3f}".replace("-", "−") for key in ("low", "high")))
-        for r in data("map-run-contrasts")
-    ]  # fmt: skip
-    names = ("runs", "functions", "methods", "mean score", "cautious less greedy",
-             "95 % interval from", "to")  # fmt: skip
-    return markdown(names, rows)
-
-
-def map_run_settings() -> str:
-    """Return what other hyper-parameters change in real runs."""
-    return markdown(("", "value"), [tuple(r.values()) for r in data("map-run-settings")])
+        row | ({} if row["runs"][0].isalpha() else {"functions": "all eight"})
+        for row in data("map-run-contrasts")
+    ]
+    return table(rows, {
+        "runs": "{runs}", "functions": "{functions}", "methods": "{methods:,.0f}",
+        "mean score": "{mean:.3f}", "cautious less greedy": "{difference:+.3f}", **_EFFECT,
+    })  # fmt: skip
 
 
 def map_findings() -> str:
@@ -1040,11 +1020,10 @@ FAMILIES = ("metric", "reward", "quality", "probability", "selection")
 def map_published() -> str:
     """Return what real runs let expect of published methods, best first."""
     rows = sorted(data("map-published"), key=lambda r: -float(r["expected"]))
-    names = ("method", "expected score", *FAMILIES, "best exchange")
-    return markdown(names, [
-        (r["method"], r["expected"], *(f"{float(r[f]):.2f}" for f in FAMILIES), r["exchange"])
-        for r in rows
-    ])  # fmt: skip
+    return table(rows, {
+        "method": "{method}", "expected score": "{expected}",
+        **{family: f"{{{family}:.2f}}" for family in FAMILIES}, "best exchange": "{exchange}",
+    })  # fmt: skip
 
 
 def map_published_gains() -> dict[str, float]:
@@ -1115,36 +1094,35 @@ def map_exchanges() -> str:
 
 def map_state() -> str:
     """Return what seeing the state of the search changes."""
-    rows = [(r["kind"], r["methods"], f"{float(r['mean']):.3f} ± {float(r['interval']):.3f}"
-             .replace("-", "−"), f"{float(r['best']):.3f}") for r in data("map-state")]  # fmt: skip
-    return markdown(("kind", "methods", "mean score, 95 % interval", "best"), rows)
+    return table(data("map-state"), {
+        "kind": "{kind}", "methods": "{methods}",
+        "mean score, 95 % interval": "{mean:.3f} ± {interval:.3f}", "best": "{best:.3f}",
+    })  # fmt: skip
 
 
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
-
-    def interval(row: Mapping[str, str], key: str, form: str = "+.2f") -> str:
-        value, low, high = (float(row[k]) for k in (key, f"{key}, from", f"{key}, to"))
-        return f"{value:{form}} ({low:{form}} to {high:{form}})".replace("-", "−")
-
-    correlations = ("rank correlation, replays", "rank correlation, real runs")
+    interval = "{{{0}:{1}}} ({{{2}:{1}}} to {{{3}:{1}}})".format
+    whole = {
+        name: interval(name, form, f"{name}, from", f"{name}, to")
+        for name, form in (("mean score", ".2f"), ("better than uniform", ".0%"),
+                           ("cautious less greedy", "+.2f"))
+    }  # fmt: skip
+    earlier = ("{mean score:.2f}", "{better than uniform:.0%}",
+               interval("cautious less greedy", "+.2f", "from", "to"))  # fmt: skip
     rows = [
-        (HOSTS[r["host"]], r["problems"], r["methods"], interval(r, "mean score", ".2f"),
-         interval(r, "better than uniform", ".0%"), interval(r, "cautious less greedy"),
-         *(f"{float(r[key]):.2f}".replace("-", "−") for key in correlations))
-        for r in data("map-grid")
-    ] + [
-        (HOSTS[r["host"]], r["problems"], r["methods"], f"{float(r['mean score']):.2f}",
-         f"{float(r['better than uniform']):.0%}",
-         f"{float(r['cautious less greedy']):+.2f} ({float(r['from']):+.2f} to "
-         f"{float(r['to']):+.2f})".replace("-", "−"),
-         *(f"{float(r[key]):.2f}".replace("-", "−") for key in correlations))
-        for r in data("map-grid-earlier")
+        row | {"host": HOSTS[row["host"]]}
+        | {name: form.format_map(cells(row)) for name, form in zip(whole, forms, strict=True)}
+        for file, forms in (("map-grid", whole.values()), ("map-grid-earlier", earlier))
+        for row in data(file)
     ]  # fmt: skip
-    columns = ("host", "problems", "methods", "mean score", "better than uniform choice",
-               "cautious less greedy selections", "rank correlation with replays",
-               "with real runs")  # fmt: skip
-    return markdown(columns, rows)
+    return table(rows, {
+        "host": "{host}", "problems": "{problems}", "methods": "{methods}",
+        "mean score": "{mean score}", "better than uniform choice": "{better than uniform}",
+        "cautious less greedy selections": "{cautious less greedy}",
+        "rank correlation with replays": "{rank correlation, replays:.2f}",
+        "with real runs": "{rank correlation, real runs:.2f}",
+    })  # fmt: skip
 
 
 def map_grid_agreement() -> float:
@@ -1156,20 +1134,22 @@ def map_grid_agreement() -> float:
     return rank_correlation([(scores["alns"][m], scores["wide"][m]) for m in both])
 
 
-def map_settings() -> str:
-    """Return what other hyper-parameters change in replays."""
-    return markdown(("", "value"), [tuple(r.values()) for r in data("map-settings")])
+def map_settings(name: str) -> str:
+    """Return what other hyper-parameters change, in replays or in real runs."""
+    return table(data(name), {"": "{quantity}", "value": "{value}"})
 
 
 def map_policy() -> str:
     """Return the scores of learned policies on other problems and in another host."""
+    difference = "{policy less it:+.3f} ± {its interval:.3f}"
     rows = [
-        (r["host"], r["method"], f"{float(r['score']):.3f} ± {float(r['interval']):.3f}",
-         f"{float(r['policy less it']):+.3f} ± {float(r['its interval']):.3f}".replace("-", "−")
-         if r["method"] != "policy" else "")
-        for r in data("map-policy")
-    ]  # fmt: skip
-    return markdown(("host", "method", "score, 95 % interval", "policy less it"), rows)
+        row | {"less": "" if row["method"] == "policy" else difference.format_map(cells(row))}
+        for row in data("map-policy")
+    ]
+    return table(rows, {
+        "host": "{host}", "method": "{method}",
+        "score, 95 % interval": "{score:.3f} ± {interval:.3f}", "policy less it": "{less}",
+    })  # fmt: skip
 
 
 def map_final() -> str:
@@ -1203,12 +1183,10 @@ def _kind_of_final(method: str) -> str:
 
 def map_groups() -> str:
     """Return how often groups of methods are better than uniform choice on fresh instances."""
-    rows = [
-        (r["group"], r["methods"], *(f"{float(r[key]):.3f}" for key in ("share", "low", "high")))
-        for r in data("map-final-groups")
-    ]
-    names = ("methods", "number", "share of runs", "95 % interval from", "to")
-    return markdown(names, rows)
+    return table(data("map-final-groups"), {
+        "methods": "{group}", "number": "{methods}", "share of runs": "{share:.3f}",
+        "95 % interval from": "{low:.3f}", "to": "{high:.3f}",
+    })  # fmt: skip
 
 
 def _phrases_of_runs() -> list[str]:
@@ -1619,24 +1597,24 @@ TABLES: dict[str, Callable[[], str]] = {
     "control-test": control_test,
     "adapters-broad": adapters_broad,
     "adapters-cost": adapters_cost,
-    "corrected": corrected,
+    "corrected": lambda: scored("corrected-overview", 72),
     "summary": summary,
     "single-runs": single_runs,
     "irace-races": irace_races,
     "irace-components": irace_components,
     "irace-importance": irace_importance,
-    "irace-winners": winners_of_irace,
+    "irace-winners": lambda: scored("irace-winners", 48),
     "irace-control": lambda: control_test("irace-adapting"),
     "irace-full-races": lambda: irace_races("irace-full"),
     "irace-full-components": lambda: irace_components("irace-full"),
-    "irace-full-winners": lambda: winners_of_irace("irace-full", 312),
+    "irace-full-winners": lambda: scored("irace-full-winners", 312),
     "irace-full-control": lambda: control_test("irace-full-adapting"),
     "own-tunings": own_tunings,
     "own-pairs": own_pairs,
     "own-values": own_values,
     "long-runs": long_runs,
-    "fresh": fresh,
-    "ahead": ahead,
+    "fresh": lambda: scored("fresh-overview", 120),
+    "ahead": lambda: scored("ahead-overview", 312),
     "parallel": parallel,
     "parallel-optuna": parallel_optuna,
     "spaces": spaces,
@@ -1681,14 +1659,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-published": map_published,
     "map-findings": map_findings,
     "map-run-contrasts": map_run_contrasts,
-    "map-run-settings": map_run_settings,
+    "map-run-settings": lambda: map_settings("map-run-settings"),
     "map-state": map_state,
     "map-grid": map_grid,
     "map-deviations": map_deviations,
     "map-exchanges": map_exchanges,
     "map-group-effects": map_group_effects,
     "map-policy": map_policy,
-    "map-settings": map_settings,
+    "map-settings": lambda: map_settings("map-settings"),
     "map-final": map_final,
     "map-groups": map_groups,
     "map-mix": map_mix,
