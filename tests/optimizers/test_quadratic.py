@@ -8,10 +8,10 @@ from uaos.optimizers.quadratic import PenaltyProgram
 WIDE = np.full(2, np.inf)
 
 
-def solve(g, A, c, equal, low=-WIDE, high=WIDE, B=None):
+def solve(g, A, c, equal, low=-WIDE, high=WIDE, B=None, weight=1e3):
     B = np.eye(len(g)) if B is None else B
     arrays = (np.asarray(v, float) for v in (g, A, c))
-    return PenaltyProgram(B, *arrays, np.asarray(equal, bool), 1e3, low, high).solve()
+    return PenaltyProgram(B, *arrays, np.asarray(equal, bool), weight, low, high).solve()
 
 
 def test_an_inequality_is_met_with_its_multiplier():
@@ -60,3 +60,19 @@ def test_equalities_with_large_multipliers_are_met():
     d, multipliers = solve([0, 1], rows, [-1, -1 - 1e-4], [True, True])
     assert d == pytest.approx([1, 1], abs=1e-6)
     assert np.abs(multipliers).max() > 1e4
+
+
+@pytest.mark.parametrize("slope", [1e-5, 1e-12, 0.0])
+@pytest.mark.parametrize("equal", [True, False])
+def test_constraints_are_met_where_the_gradient_vanishes(slope, equal):
+    """Of |d|²/2 under d0 + d1 >= 2, or = 2, the minimum is at (1, 1) but for the slope."""
+    row = [[-np.sqrt(0.5)] * 2]
+    d, multipliers = solve([slope, slope], row, [np.sqrt(2)], [equal], weight=1e6)
+    assert d == pytest.approx([1, 1], abs=1e-7)
+    assert multipliers == pytest.approx([np.sqrt(2) * (1 + slope)], abs=1e-6)
+
+
+def test_a_constraint_that_is_just_met_does_not_shorten_a_tiny_step():
+    """The minimum without constraints, (-1e-6, -2e-6), meets d0 <= 0."""
+    d, _ = solve([1, 2], [[1.0, 0.0]], [0.0], [False], B=1e6 * np.eye(2))
+    assert d == pytest.approx([-1e-6, -2e-6], rel=1e-6)

@@ -336,3 +336,41 @@ def test_equalities_that_stop_other_solvers(limits, optimum):
     assert result.success
     assert result.fun == pytest.approx(optimum, abs=1e-4)
     assert result.nfev < 1000
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e6])
+def test_a_feasible_point_is_found_without_an_objective(value):
+    """A constant function, as users have it who only look for a feasible point."""
+    limits = [
+        {"type": "eq", "fun": lambda x: [x[0] ** 2 + x[1] ** 2 - 1, x[2] - x[3] ** 3]},
+        {"type": "ineq", "fun": lambda x: x[2] - x[0]},
+    ]
+    x0 = [3.0, -3.0, 3.0, -3.0]
+    result = search(lambda x: value, [(-5, 5)] * 4, limits, x0=x0, budget=150)
+    assert result.maxcv <= 1e-6
+
+
+def test_constraints_are_met_from_the_minimum_of_the_objective():
+    """At `x0` the gradient is 0, and the point is infeasible."""
+    result = search(
+        lambda x: float(x @ x), BOX, at_least(1.0, lambda x: x[0] + x[1]), x0=[0, 0], budget=60,
+        jac=lambda x: 2 * x,
+    )  # fmt: skip
+    assert result.fun == pytest.approx(0.5, abs=1e-9)
+
+
+def test_rounding_errors_do_not_hide_that_all_is_convex():
+    """Shares that sum to 1: the sum does not change from step to step, but for rounding."""
+    rng = np.random.default_rng(5)
+    returns = rng.standard_normal((30, 12))
+    gains, risks = rng.uniform(0, 0.2, 12), returns.T @ returns / 30
+    limits = [
+        {"type": "eq", "fun": lambda x: x.sum() - 1},
+        {"type": "ineq", "fun": lambda x: gains @ x - 0.12},
+    ]
+    result = uaos.minimize(
+        lambda x: float(x @ risks @ x), [(0, 1)] * 12, constraints=limits, x0=np.full(12, 1 / 12),
+        seed=1,
+    )  # fmt: skip
+    assert result.success
+    assert result.nfev < 700

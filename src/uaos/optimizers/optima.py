@@ -10,9 +10,10 @@ _MAX_KEPT = 50
 # Two values belong to one optimum if they differ by less than _SAME of their size, or by less than
 # _ABOUT of their distance from the best value.
 _SAME, _ABOUT = 1e-6, 0.1
-# As slopes are inexact, tangents may exceed a convex function by the share _INEXACT of its changes.
-# They are compared at points more than _APART differences apart.
-_INEXACT, _APART = 0.01, 10.0
+# As slopes are inexact, tangents may exceed a convex function by the share _INEXACT of its changes,
+# and by what rounding errors of _ROUNDING make of a slope. They are compared at points more than
+# _APART differences apart.
+_INEXACT, _APART, _ROUNDING = 0.01, 10.0, 4.0 * float(np.finfo(float).eps)
 # Runs after which the best optimum may be known, unless the problem is convex.
 _MIN_RUNS = 6
 
@@ -131,9 +132,12 @@ class Tangents:
         far = np.abs(moves).max(axis=1, initial=0.0) > _APART * np.maximum(self.steps, step)
         moves, rises = moves[far], (values - self.values)[far]
         behind, ahead = np.einsum("nfd,nd->nf", self.slopes[far], moves), moves @ slopes.T
-        for change, sign in ((behind, 1.0), (ahead, -1.0)):
+        reach = np.abs(moves).sum(axis=1, keepdims=True)
+        for change, sign, width in ((behind, 1.0, self.steps[far, None]), (ahead, -1.0, step)):
             gap = sign * (rises - change)
-            allowed = _INEXACT * (np.abs(rises) + np.abs(change)) + 1e-9 * (1.0 + np.abs(values))
+            rounding = _ROUNDING * reach / np.where(width > 0, width, np.inf)
+            allowed = _INEXACT * (np.abs(rises) + np.abs(change))
+            allowed += (1e-9 + rounding) * (1.0 + np.abs(values))
             if (gap < -allowed).any() or (gap[:, linear] > allowed[:, linear]).any():
                 self.convex = False
                 return

@@ -16,6 +16,8 @@ _LEAST_LENGTH = 1e-6
 _FAR = 1e8
 # An equality costs its square divided by twice this, beside the price of its last multiplier.
 _SOFTNESS = 1e-9
+# Violations cost as if the largest entry of g were at least this share of that of B.
+_LEAST_SLOPE = 1e-3
 
 
 class PenaltyProgram(NamedTuple):
@@ -52,7 +54,8 @@ class PenaltyProgram(NamedTuple):
     def solve(self) -> tuple[FloatArray, FloatArray] | None:
         """Return the solution d and the multipliers of the M constraints; None if that failed."""
         D, M = len(self.g), len(self.c)
-        unit = max(float(np.abs(self.g).max(initial=0.0)), 1e-300)
+        slope, bend = (float(np.abs(each).max(initial=0.0)) for each in (self.g, self.B))
+        unit = max(slope, _LEAST_SLOPE * bend, 1e-300)
         below, above = self.low > -_FAR, self.high < _FAR
         eye = np.eye(D)
         rows = np.vstack([self.A, eye[above], -eye[below]])
@@ -92,6 +95,7 @@ class _InteriorPoint:
         self.t = np.where(self.priced, np.maximum(self.offsets, 0.0) + 0.1, 0.0)
         self.rest = np.where(self.priced, weight - 1.0, 1.0)
         count = max(int(self.free.sum() + self.priced.sum()), 1)
+        slope = max(float(np.abs(self.g).max(initial=0.0)), 1e-8)
         for _ in range(_MAX_STEPS):
             dual = self.B @ self.d + self.g + self.rows.T @ self.multipliers
             primal = self.rows @ self.d + self.offsets - self.t + self.s
@@ -99,7 +103,8 @@ class _InteriorPoint:
                 float(self.s[self.free] @ self.multipliers[self.free] + self.t @ self.rest) / count
             )
             # The slope need not be small: rounding errors make it grow from here on.
-            if max(gap, np.abs(primal).max(initial=0.0)) < _TOLERANCE and np.abs(dual).max() < 1e-2:
+            left = max(gap / slope, np.abs(primal).max(initial=0.0))
+            if left < _TOLERANCE and np.abs(dual).max() < 1e-2 * slope:
                 return
             if not self._iterate(dual, primal, gap, count):
                 return

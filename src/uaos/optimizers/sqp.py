@@ -53,6 +53,8 @@ _MAX_TRIALS = 10
 _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs that violate constraints by no more than this have ended at an optimum.
 _MET = 1e-6
+# Larger violations that a step saves are worth at least this many times the rounding errors.
+_WORTH = 100.0
 # Starting points drawn for each run, which starts from the one furthest from earlier starts.
 _DRAWN, _MAX_STARTS = 10, 50
 # Where the box is far wider than the scale, the boxes of starting points grow over this many runs.
@@ -414,7 +416,9 @@ class SQP(RestartingSearch):
         """Update the model, and choose the next step."""
         if self._old_x is None:
             length = float(np.linalg.norm(self._gradient))
-            self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, 1e-12)
+            # Where the function is flat, differences for the constraints stay as they are.
+            flat = 4.0 * self._noise() / _FIRST_STEP**2 if length == 0 else 0.0
+            self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, flat, 1e-12)
         else:
             self._update_model()
         self._old_x, self._old_f = self._x.copy(), self._f
@@ -582,13 +586,14 @@ class SQP(RestartingSearch):
         size = 1.5 * np.abs(self._multipliers)
         self._penalties = np.maximum(size, 0.5 * (self._penalties + size))
         # Large enough for the merit to fall where violations do.
-        saved = self._violated(self._c) - self._violated(self._c + self._jacobian @ d)
+        violated = self._violated(self._c)
+        saved = violated - self._violated(self._c + self._jacobian @ d)
         if saved.sum() > 0 and np.isfinite(self._f):
             rise = float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
             gain = float(self._penalties @ saved)
-            if rise > 0.5 * gain:
+            least = _WORTH * self._noise() if violated.max() > _MET else 0.0
+            if (missing := max(2.0 * rise, rise + least) - gain) > 0:
                 useful = np.maximum(saved, 0.0)
-                missing = 2.0 * rise - gain
                 self._penalties = self._penalties + missing * useful / float(useful @ useful)
 
     def _model_gain(self, d: FloatArray) -> float:
