@@ -438,6 +438,11 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
             "itself",
             name="high", value=high,
         )  # fmt: skip
+    if not math.isfinite(as_float(high - low)):
+        raise InvalidParameter(
+            f"the range of {ends} is too wide: high - low overflows; rescale the variable",
+            name="high", value=high,
+        )  # fmt: skip
     true_or_false(parameter.log, f"log of {ends}")
     if parameter.log and not low > 0:
         raise InvalidParameter(

@@ -311,6 +311,7 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: Real(1, 2, log="yes"), "log of Real(1, 2)"),
         (lambda: Real(1, 1), "high"),
         (lambda: Real(0, math.inf), "high"),
+        (lambda: Real(-1.7e308, 1.7e308), "high"),
         (lambda: Integer(5, 1), "high"),
         (lambda: Integer(1.5, 3), "low"),
         (lambda: Real(0, 1, log=True), "low"),
