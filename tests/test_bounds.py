@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tuning_cases import AtOnce
 
 import uaos
 from uaos.errors import InvalidParameter
+from uaos.experiments import Plan, run_unit
 from uaos.optimizers.registry import optimizer_class
 from uaos.problems import suite
-from uaos.tuning import TuningPlan, design, initial_candidates
+from uaos.tuning import TuningPlan, design, design_for, initial_candidates, tune
 
 INF = np.inf
 PLAIN = np.array([(-1.0, 2.0), (0.0, 1.0), (3.0, 4.0)])
@@ -100,10 +102,26 @@ def test_under_constraints_no_point_outside_is_evaluated(name):
     )  # fmt: skip
 
 
-def test_asynchronous_evaluations_stay_inside():
+@pytest.mark.parametrize("name", ["portfolio", "SQP", *REPAIRED])
+def test_asynchronous_evaluations_stay_inside(name):
     """Points that are asked for one by one are inside as well."""
-    with ThreadPoolExecutor(2) as pool:
-        uaos.minimize(guarded(PLAIN), PLAIN, workers=pool, schedule="async", budget=150, seed=1)
+    limits = {"type": "ineq", "fun": guarded(PLAIN, lambda x: x[0] + 0.5)}
+    for constraints in (None, limits) if name in CONSTRAINED else (None,):
+        with ThreadPoolExecutor(2) as pool:
+            uaos.minimize(
+                guarded(PLAIN), PLAIN, method=name, workers=pool, schedule="async", budget=150,
+                seed=1, constraints=constraints,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["portfolio", "CMA-ES", *REPAIRED])
+@pytest.mark.parametrize("noise", ["normal", "outliers"])
+def test_evaluations_that_measure_noise_stay_inside(name, noise):
+    rng = np.random.default_rng(1)
+    draw = rng.standard_cauchy if noise == "outliers" else rng.standard_normal
+    fun = guarded(PLAIN, lambda x: slope(x) + 0.3 * draw())
+    result = uaos.minimize(fun, PLAIN, method=name, budget=400, seed=1, x0=PLAIN[:, 1])
+    assert ((PLAIN[:, 0] <= result.x) & (result.x <= PLAIN[:, 1])).all()
 
 
 def test_polishing_and_least_squares_stay_inside():
@@ -175,6 +193,33 @@ def test_a_tuning_on_bounds_that_are_kept_does_not_search_without_repair(preset)
         assert plan.design.base.settings.boundary == "midpoint"
     candidates, _ = initial_candidates(plan.design, ["U-AOS-FW"])
     assert len(candidates) == 1
+
+
+def test_the_runs_of_a_tuning_stay_inside(tmp_path):
+    """Those of every candidate; the method is published without a repair."""
+    outside = []
+
+    def fun(x):
+        if not ((PLAIN[:, 0] <= x) & (x <= PLAIN[:, 1])).all():
+            outside.append(x)
+        return slope(x)
+
+    own = uaos.Suite("mine", [uaos.Problem(fun, PLAIN, name=name) for name in "abcde"])
+    plan = TuningPlan(
+        design_for("DE-uniform", ["F"], dimension=3), own, runs=96, budget="30D", seed=1
+    )
+    result = tune(plan, tmp_path / "tuning.db", AtOnce())
+    assert result.configurations
+    assert not outside
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_benchmark_stays_inside(name):
+    problem = uaos.Problem(guarded(PLAIN), PLAIN, name="slope")
+    plan = Plan.of([name], uaos.Suite("mine", [problem]), budget=300)
+    unit = next(plan.units())
+    outcome = run_unit(unit, problem, plan.competitors[unit.method]).outcome
+    assert outcome.evaluations == 300
 
 
 def test_a_polishing_function_cannot_leave_the_bounds():
