@@ -1738,6 +1738,7 @@ def phrases() -> dict[str, list[str]]:
             f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
             *_phrases_of_tests(),
             *_phrases_of_seven(),
+            *_phrases_of_wins(against),
             "{} are significantly worse over the problems (p = {})".format(
                 *_worse_when_corrected()
             ),
@@ -1781,6 +1782,8 @@ def phrases() -> dict[str, list[str]]:
             f"{most['method']} solves the most problems in long runs ({most['solved long']})",
             f"the winner of seed 1 solves {fewer_by_chance} problems less",
             "changed no rank of the 28" if same == 28 else f"left {same} ranks of the 28",
+            *_phrases_of_tunings(),
+            *_phrases_of_literature(long),
         ],
     }
 
@@ -1797,6 +1800,96 @@ def _phrases_of_adapters() -> list[str]:
         f"ahead of the library's default in {'all six' if ahead == 6 else WORDS[ahead]}, "
         f"significantly so in {WORDS[len(default)]} (pymoo's {', '.join(default[:-1])} and "
         f"{default[-1]}). Against random choice it is significantly ahead in {chance[0]} only",
+    ]
+
+
+def _extremes(values: Iterable[float]) -> tuple[str, str]:
+    """Return the least and the largest value, as short as they can be."""
+    numbers = sorted(values)
+    return f"{numbers[0]:g}", f"{numbers[-1]:g}"
+
+
+def _phrases_of_tunings() -> list[str]:
+    """Return what the page says of the values that tunings found, and of what they explain."""
+    own = [configuration(RESULTS / f"own-{name}.toml").settings for name in OWN]
+    paper = [configuration(f"{name}-tuned").settings for name in OWN]
+    alike = [k for k, name in enumerate(OWN) if name != "F-AUC-MAB"]
+    (F_low, F_high), (CR_low, CR_high), (F_least, F_most), (CR_least, CR_most) = (
+        _extremes(float(str(getattr(kind[k], key))) for k in alike)
+        for kind in (own, paper) for key in ("F", "CR")
+    )  # fmt: skip
+    odd = list(OWN).index("F-AUC-MAB")
+    F_of_paper = _extremes(float(str(s.F)) for s in paper)
+    winners = [configuration(RESULTS / f"irace-full-{seed}.toml").settings for seed in (1, 2)]
+    first, second = (f"{w.F}, {w.CR} and {w.NP}" for w in winners)
+    small = [float(r["share"]) for r in data("irace-importance") if r["parameter"] == "F"]
+    rows = data("irace-full-importance")
+    CR = [float(row["share"]) for row in rows if row["parameter"] == "CR"]
+    families = max(float(row["share"]) for row in rows if row["parameter"] in FAMILIES)
+    races = data("irace-full-races")
+    leaders = [len({r["components"] for r in races if r["tuning"] == f"irace-full-{seed}"})
+               for seed in (1, 2)]  # fmt: skip
+    (test,) = [r for r in data("irace-full-adapting") if r["method"] == "irace-full-1"]
+    more = 10 ** -float(test["difference"]) - 1
+    return [
+        f"get F from {F_low} to {F_high} and CR from {CR_low} to {CR_high}; the paper has F from "
+        f"{F_least} to {F_most} and CR from {CR_least} to {CR_most}",
+        f"The paper has CR = {paper[odd].CR}",
+        f"ours has {own[odd].CR}",
+        f"{first} with seed 1, and {second} with seed 2",
+        "tuned on their own have F from {} to {}".format(*F_of_paper),
+        f"three of them CR from {CR_least} to {CR_most}",
+        "explains {:.0%} and {:.0%} of the variance".format(*small).replace("%", " %"),
+        "CR {:.0%} and {:.0%}, and each family of components at most {:.1%}".format(*CR, families),
+        "the lead changed between {} combinations with seed 1 and {} with seed 2".format(
+            *(WORDS[count] for count in leaders)
+        ),
+        f"have seen {max(int(row['instances']) for row in races)} runs at most",
+        f"takes {more:.0%} more evaluations in the median".replace("%", " %"),
+    ]
+
+
+def _phrases_of_literature(long: Sequence[Row]) -> list[str]:
+    """Return what the page says of open values, of orders, of U-AOS-FW and of single runs."""
+    notes = [configuration(name).note for name in expanded(["literature"])]
+    open_values = [n.partition("defaults of this package")[2] for n in notes]
+    ours = sum("p_min" in values or "fix_appl" in values for values in open_values)
+    short = min(long, key=lambda row: float(row["rank short"]))
+    place = ("first", "second", "third", "fourth", "fifth")[long.index(short)]
+    last = sorted(long, key=lambda row: -float(row["rank short"]))[:3]
+    ratios = [float(row.split(" | ")[3]) for row in inferred().splitlines()[2:]]
+    counts = [int(r["generations"]) for r in data("single-runs") if r["function"] == "f7"]
+    return [
+        f"At least one of the two concerns {ours} of the {_with_defaults()} methods",
+        f"{short['method']}, first in short runs, is {place} in long ones",
+        f"three {'bandits' if all(r['method'].endswith('-MAB') for r in last) else 'methods'}, "
+        "which come last in short runs",
+        f"{min(ratios):.2f} to {max(ratios):.2f} times the published evaluations on "
+        f"{'eleven' if len(ratios) == 11 else len(ratios)} functions",
+        "on f7 ours are {} to {} % more".format(
+            *(round(100 * k(counts) / 103 - 100) for k in (min, max))
+        ),
+    ]
+
+
+def _phrases_of_wins(against: Mapping[str, Row]) -> list[str]:
+    """Return what the page says of evaluations saved, and of problems solved beside others."""
+    tests = {(r["first"], r["second"]): r for r in table_below("bbob-20d.md", "Pairwise")}
+    saved = 10 ** float(tests["mix", "mix-uniform"]["difference"])
+    counts = {r["method"]: int(solved(r)) for r in table_below("bbob-20d.md", "Solved")}
+    names = ("SaDE", "MMRDE", "ADOPP-ext", "Ex-PM")
+    shares = [int(against[n]["problems won"].split("/")[0]) / 312 for n in names]
+    efforts = [1 - float(against[n]["effort"]) for n in names]
+    runs = [r for r in data("archive-art")
+            if r["method"] == "F-AUC-MAB-DE" and float(r["target"]) == 1e-7]  # fmt: skip
+    reached, all_runs = (sum(int(r[key]) for r in runs) for key in ("successes", "trials"))
+    return [
+        f"takes {saved:.2f} times the evaluations in the median",
+        f"Both solve {counts['mix']}" if counts["mix"] == counts["mix-uniform"] else "differ",
+        f"which solves {counts['mix'] - counts['R-SHADE']} more",
+        f"win on {10 * round(10 * min(shares))} % of the problems, with "
+        f"{round(100 * min(efforts))} to {round(100 * max(efforts))} % fewer",
+        f"{reached} of {all_runs} runs succeed",
     ]
 
 

@@ -101,11 +101,11 @@ _D0 = "error is the constant d0, without which operators die out."
 _EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
 _NOTES = {
     "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
-    "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading. The original "
-    "rewards the change of the best fitness per evaluation in an elitist algorithm; so the best is "
-    "that of all generations here, and an operator without success gets 0, never more than one "
-    "with a success. As p_min = 0, operators that do not improve their best get no offspring until "
-    "none does.",
+    "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading, where the later "
+    "code has a moving average with a rate of 0.1. The original rewards the change of the best "
+    "fitness per evaluation in an elitist algorithm; so the best is that of all generations here, "
+    "and an operator without success gets 0, never more than one with a success. As p_min = 0, "
+    "operators that do not improve their best get no offspring until none does.",
     "PDP": "The original counts successes from the start of the run, not of one generation.",
     "ADOPP": "The original also credits the operators that made the ancestors of an offspring.",
     "ADOPP-ext": "The original also credits the operators that made the ancestors of an offspring.",

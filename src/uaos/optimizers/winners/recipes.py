@@ -152,6 +152,8 @@ def _lsrtde() -> Recipe:
             "the population size is rounded, where the program cuts decimals",
             "F is cut to [0, 1], where the program draws it anew; both are 17 standard deviations "
             "away",
+            "a generation whose successes are all as good as their parents leaves the memory of CR "
+            "as it is, where the program moves a pair halfway to 1",
         ),
     )  # fmt: skip
 
