@@ -25,9 +25,7 @@ COCO.
 
 import argparse
 import csv
-import glob
 import os
-import re
 import sys
 import tempfile
 import time
@@ -53,35 +51,40 @@ DIMENSIONS, BUDGETS, FUNCTION_NUMBERS = (5, 10, 20), (100, 300, 1000, 10_000), r
 
 
 def run_coco(arguments: argparse.Namespace) -> None:
-    """Run the default on bbob-noisy and append a row for each run."""
+    """Run the default on bbob-noisy and append a row for each run that the file lacks."""
+    done = _written(arguments.out, 4)
+    with _appending(arguments.out, list(COLUMNS)) as (file, writer):
+        for function in _numbers(arguments.functions):
+            for instance in _numbers(arguments.instances):
+                key = [arguments.dim, arguments.budget, function, instance]
+                if tuple(map(str, key)) not in done:
+                    writer.writerow([*key, f"{_share(arguments, function, instance):.4f}"])
+                    file.flush()
+
+
+def _numbers(ranges: str) -> list[int]:
+    """Return the integers of ranges such as 1-3,5."""
+    pairs = [[int(n) for n in part.split("-")] for part in ranges.split(",")]
+    return [n for pair in pairs for n in range(pair[0], pair[-1] + 1)]
+
+
+def _share(arguments: argparse.Namespace, function: int, instance: int) -> float:
+    """Return the share of targets that a run on a problem of COCO reaches, by COCO's own log."""
     import cocoex
 
-    out = Path(arguments.out).absolute()
+    options = f"dimensions:{arguments.dim} function_indices:{function - 100}"
+    # A new suite begins its noise anew, so that a run does not depend on those before.
+    suite = cocoex.Suite("bbob-noisy", f"instances:{instance}", options)
+    problem = suite.get_problem(0)
+    here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
-        here = os.getcwd()
         os.chdir(folder)
-        options = f"dimensions:{arguments.dim}"
-        if arguments.functions:
-            options += f" function_indices:{arguments.functions}"
-        suite = cocoex.Suite("bbob-noisy", f"instances:{arguments.instances}", options)
-        observer = cocoex.Observer("bbob-noisy", "result_folder:uaos algorithm_name:uaos")
-        instances = []
-        for k, problem in enumerate(suite):
-            problem.observe_with(observer)
-            box = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
-            run_default(problem, box, arguments, 1 + k)
-            instances.append(tuple(map(int, re.findall(r"_[fid]0*(\d+)", problem.id))))
-            problem.free()
+        problem.observe_with(cocoex.Observer("bbob-noisy", "result_folder:uaos outer_folder:."))
+        box = list(zip(problem.lower_bounds, problem.upper_bounds, strict=True))
+        run_default(problem, box, arguments, 1000 * instance + function)
+        problem.free()
         os.chdir(here)
-        shares = list(logged_shares(folder))
-    new = not out.exists()
-    with open(out, "a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(COLUMNS)
-        for (function, dimension, number), share in shares:
-            instance = sorted(i for f, i, d in instances if (f, d) == (function, dimension))[number]
-            writer.writerow([dimension, arguments.budget, function, instance, f"{share:.4f}"])
+        return logged_share(folder)
 
 
 def run_default(
@@ -99,18 +102,12 @@ def run_default(
     uaos.minimize(problem, box, method=method, budget=budget, seed=seed, noise=noise, history=False)
 
 
-def logged_shares(folder: str) -> Iterator[tuple[tuple[int, int, int], float]]:
-    """Yield (function, dimension, number of the run) and the share of targets reached."""
-    for path in sorted(glob.glob(f"{folder}/**/data_f*/*.dat", recursive=True)):
-        function, dimension = map(int, re.findall(r"_f(\d+)_DIM(\d+)", path)[0])
-        best: list[float] = []
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
-            if line.startswith("%"):
-                best.append(np.inf)
-            else:
-                best[-1] = min(best[-1], float(line.split()[2]))
-        for number, value in enumerate(best):
-            yield (function, dimension, number), float(np.mean(value <= TARGETS * (1 + 1e-9)))
+def logged_share(folder: str) -> float:
+    """Return the share of targets reached by the best value that COCO logged without noise."""
+    (path,) = Path(folder).rglob("data_f*/*.dat")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    best = min(float(line.split()[2]) for line in lines if not line.startswith("%"))
+    return float(np.mean(best <= TARGETS * (1 + 1e-9)))
 
 
 def run_published(arguments: argparse.Namespace) -> None:
@@ -209,13 +206,16 @@ def _repeats(problem: uaos.Problem, budget: int, seed: int) -> int:
 class Noisy:
     """A function with noise, which counts its evaluations and knows its true value."""
 
-    def __init__(self, name: str, dimension: int, deviation: float, seed: int) -> None:
+    def __init__(
+        self, name: str, dimension: int, deviation: float, seed: int, kind: str = "normal"
+    ) -> None:
         self.rng = np.random.default_rng([seed, dimension])
         self.true = FUNCTIONS[name]
         self.shift = self.rng.uniform(-2, 2, dimension)
         # The noise is a share of the range of values over the box.
         values = [self.value(x) for x in self.rng.uniform(-5, 5, (200, dimension))]
-        self.deviation = deviation * float(np.subtract(*np.percentile(values, [75, 25])))
+        self.spread = float(np.subtract(*np.percentile(values, [75, 25])))
+        self.deviation, self.noise = deviation * self.spread, KINDS[kind]
         self.dimension, self.evaluations = dimension, 0
         self.bounds = [(-5.0, 5.0)] * dimension
 
@@ -225,7 +225,25 @@ class Noisy:
 
     def __call__(self, x: Iterable[float]) -> float:
         self.evaluations += 1
-        return self.value(x) + self.deviation * float(self.rng.standard_normal())
+        return float(self.noise(self, self.value(x)))
+
+
+def _counted(fun: Noisy, value: float) -> float:
+    """Return a noisy value rounded to multiples of two deviations, as counts are."""
+    step = 2 * fun.deviation
+    return step * round((value + fun.deviation * fun.rng.standard_normal()) / step)
+
+
+#: Kinds of noise, all with the mean 0: what is measured at a point with a true value.
+KINDS: dict[str, Callable[[Noisy, float], float]] = {
+    "normal": lambda f, v: v + f.deviation * f.rng.standard_normal(),
+    "growing with the value": lambda f, v: (
+        v + f.deviation * (0.2 + v / f.spread) * f.rng.standard_normal()
+    ),
+    "heavy tails (Student, 3)": lambda f, v: v + f.deviation * f.rng.standard_t(3),
+    "skewed (exponential)": lambda f, v: v + f.deviation * (f.rng.standard_exponential() - 1),
+    "rounded to few values": _counted,
+}
 
 
 def _ellipsoid(z: np.ndarray) -> float:
@@ -352,6 +370,14 @@ def _appending(path: str, names: list[str]) -> Iterator[tuple[TextIO, Any]]:
         yield file, writer
 
 
+def _written(path: str, columns: int) -> set[tuple[str, ...]]:
+    """Return the first columns of the rows of a CSV file, to leave out what it has already."""
+    if not Path(path).exists():
+        return set()
+    with open(path, newline="", encoding="utf-8") as file:
+        return {tuple(row[:columns]) for row in csv.reader(file)}
+
+
 def run_beside(arguments: argparse.Namespace) -> None:
     """Run libraries on noisy functions, and append the true value of what each returns."""
     names = ["solver", "function", "dimension", "noise", "seed", "value", "nfev"]
@@ -379,20 +405,21 @@ def run_outside(arguments: argparse.Namespace) -> None:
     from noise_problems import outside, with_noise
 
     names = ["solver", "problem", "dimension", "budget", "seed", "value", "nfev"]
+    done = _written(arguments.out, 5)
     with _appending(arguments.out, names) as (file, writer):
         for solver in arguments.solvers or SOLVERS:
             started = time.process_time()
             for seed in range(arguments.first, arguments.first + arguments.seeds):
                 chosen = with_noise("choose", seed) if arguments.choose else outside(seed)
                 for problem in chosen[slice(*arguments.part)]:
+                    key = [solver, problem.name, problem.dimension, arguments.budget, seed]
+                    if tuple(map(str, key)) in done:
+                        continue
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")
                         x = SOLVERS[solver](problem, arguments.budget, seed)
                         value = problem.value(list(x))
-                    writer.writerow(
-                        [solver, problem.name, problem.dimension, arguments.budget, seed, value,
-                         problem.evaluations]
-                    )  # fmt: skip
+                    writer.writerow([*key, value, problem.evaluations])
                     file.flush()
             print(solver, f"{time.process_time() - started:.0f} s", file=sys.stderr)
 
@@ -401,19 +428,22 @@ def run_outside(arguments: argparse.Namespace) -> None:
 
 
 def run_calibrate(arguments: argparse.Namespace) -> None:
-    """Write by how many standard errors estimates differ from true values."""
-    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["budget", "function", "seed", "errors"])
-        for budget in arguments.budgets:
-            for seed in range(arguments.runs):
-                name = list(FUNCTIONS)[seed % len(FUNCTIONS)]
-                fun = Noisy(name, 4, 0.1, seed)
-                result = uaos.minimize(
-                    fun, fun.bounds, budget=budget, seed=seed, noise=True, history=False
-                )
-                error = (result.fun - fun.value(result.x)) / result.fun_std
-                writer.writerow([budget, name, seed, f"{error:.4f}"])
+    """Append by how many standard errors estimates differ from true values, or NaN without one."""
+    names = ["noise", "budget", "function", "seed", "errors"]
+    done = _written(arguments.out, 4)
+    with _appending(arguments.out, names) as (file, writer):
+        for kind in KINDS:
+            for budget in arguments.budgets:
+                for seed in range(arguments.runs):
+                    name = list(FUNCTIONS)[seed % len(FUNCTIONS)]
+                    key = [kind, budget, name, seed]
+                    if tuple(map(str, key)) in done:
+                        continue
+                    fun = Noisy(name, 4, 0.1, seed, kind)
+                    result = uaos.minimize(fun, fun.bounds, budget=budget, seed=seed, history=False)
+                    deviation = result.fun_std or np.nan  # None if noise was not noticed
+                    error = (result.fun - fun.value(result.x)) / deviation
+                    writer.writerow([*key, f"{error:.4f}"])
                 file.flush()
 
 
@@ -458,35 +488,45 @@ def run_credit(arguments: argparse.Namespace) -> None:
                 writer.writerow([row.name, noise, arguments.repetitions, *share])
 
 
-#: Functions of bbob-noisy with severe Gaussian noise, and those of BBOB without it.
-PAIRS = {107: 1, 110: 8, 113: 7, 119: 14, 122: 17, 128: 21}
+#: Functions of BBOB, and those of bbob-noisy that are the same with severe noise.
+PAIRS = {
+    "none": (1, 8, 7, 14, 17, 21),
+    "Gaussian": (107, 110, 113, 119, 122, 128),
+    "Cauchy": (109, 112, 115, 121, 124, 130),
+}
 
 
 def run_rewards(arguments: argparse.Namespace) -> None:
-    """Write the errors of differential evolution by reward, with noise and without."""
+    """Append the errors of differential evolution by reward, pool, and kind of noise."""
     from uaos.optimizers.configuration import uniform_method
 
-    part = {"dimension": arguments.dim, "instances": arguments.instances}
-    suites = {
-        kind: uaos.suite(name, functions=",".join(map(str, numbers)), **part)
-        for kind, name, numbers in (
-            ("none", "bbob", PAIRS.values()), ("Gaussian", "bbob-noisy", PAIRS),
-        )
-    }  # fmt: skip
-    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["reward", "noise", "problem", "instance", "error"])
-        for name, method in {"uniform": uniform_method(), **methods_by_reward()}.items():
-            for kind, suite in suites.items():
-                for k, problem in enumerate(suite):
-                    found = uaos.minimize(
-                        problem, method=method, budget=arguments.budget * arguments.dim,
-                        seed=k + 1, history=False,
+    names = ["pool", "dimension", "reward", "noise", "problem", "instance", "error"]
+    methods = {"uniform": uniform_method(), **methods_by_reward()}
+    pools = {"nine": None, "mix": uaos.configuration("mix").settings}
+    done = _written(arguments.out, 4)
+    with _appending(arguments.out, names) as (file, writer):
+        for pool, settings in pools.items():
+            for name, method in methods.items():
+                for noise, numbers in PAIRS.items():
+                    block = [pool, arguments.dim, name, noise]
+                    if tuple(map(str, block)) in done:
+                        continue
+                    suite = uaos.suite(
+                        "bbob" if noise == "none" else "bbob-noisy", dimension=arguments.dim,
+                        functions=",".join(map(str, numbers)), instances=arguments.instances,
                     )  # fmt: skip
-                    error = problem.true_values(found.x[None])[0] - problem.optimum
-                    place = [k // (len(suite) // len(PAIRS)), problem.instance]
-                    writer.writerow([name, kind, *place, f"{max(error, 1e-8):.6g}"])
-            file.flush()
+                    rows = []
+                    for k, problem in enumerate(suite):
+                        method_in_pool = uaos.Configuration(name, method, settings)
+                        result = uaos.minimize(
+                            problem, method=method_in_pool, budget=arguments.budget * arguments.dim,
+                            seed=k + 1, history=False,
+                        )  # fmt: skip
+                        error = problem.true_values(result.x[None])[0] - problem.optimum
+                        place = [k // (len(suite) // len(numbers)), problem.instance]
+                        rows.append([*block, *place, f"{max(error, 1e-8):.6g}"])
+                    writer.writerows(rows)
+                    file.flush()
 
 
 def main() -> None:
@@ -504,7 +544,7 @@ def main() -> None:
     coco.add_argument("--dim", type=int, default=5)
     coco.add_argument("--instances", default="6-10")
     coco.add_argument("--budget", type=int, default=100)
-    coco.add_argument("--functions")
+    coco.add_argument("--functions", default="101-130")
     coco.add_argument("--enlarged", type=float)
     published = command("published", run_published)
     published.add_argument("folder")

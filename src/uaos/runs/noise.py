@@ -15,7 +15,15 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
 from uaos.result import Ending, Result, Status
-from uaos.runs.outliers import LEAST_COST, ROUNDING, Confirmation, Evaluate, agree, agreed_value
+from uaos.runs.outliers import (
+    LEAST_COST,
+    ROUNDING,
+    Confirmation,
+    Evaluate,
+    agree,
+    agreed_value,
+    step_between,
+)
 from uaos.statefile import SavedState, State
 
 #: The largest share of the evaluations for detection; runs too short for one check are not checked.
@@ -28,6 +36,8 @@ STANDING, LEAST_STANDING = 0.25, 3
 #: Noise is taken for outliers only if at most this many of the latest values equal the value on
 #: which the evaluations of a point agree.
 COMMON = 2
+#: The same if values are multiples of a step, and those off are this many steps away or fewer.
+FEW_STEPS = 100
 #: Repeats that measure noise once a value differs, and the fewest of each candidate later on.
 FIRST_REPEATS, LATER_REPEATS = 5, 2
 #: The latest values for the interquartile range: at least and at most this many, or those of this
@@ -414,15 +424,19 @@ class NoiseMeter(ExactValues):
     def _has_outliers(self, values: Sequence[float]) -> bool:
         """Return whether some values of a point agree and others do not.
 
-        Where other points have the same value, noise may take few values, such as those of a game
-        that is won or lost, and values agree by chance.
+        Where noise takes few values, such as those of a game that is won or lost, counts or rounded
+        values, some agree by chance: other points have the same value, or the others are few steps
+        away.
         """
         if self.detected or not self._plain or "outliers" not in self.optimizer.handles:
             return False
         agreed = agreed_value(np.array(values))
-        if not math.isfinite(agreed) or agree(np.array(values), agreed).all():
+        off = np.array(values)[~agree(np.array(values), agreed)]
+        if not math.isfinite(agreed) or not len(off):
             return False
-        return int(agree(self._recent, agreed).sum()) <= COMMON
+        step = step_between(np.concatenate([self._recent, values]))
+        few = np.median(np.abs(off - agreed)) <= FEW_STEPS * step
+        return not few and int(agree(self._recent, agreed).sum()) <= COMMON
 
     def _start_confirming(self) -> None:
         """Confirm all values from here on, and start over with the best of the candidates."""

@@ -49,6 +49,28 @@ def agreed_value(values: FloatArray) -> float:
     return float(values[counts.index(most)]) if most > 1 else math.nan
 
 
+def step_between(values: FloatArray) -> float:
+    """Return the largest step that all values are multiples of apart, up to rounding.
+
+    It is the greatest common divisor of the differences, by Euclid's algorithm: the step of counts
+    or rounded values, and next to nothing for values of a continuous function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> step_between(np.array([0.5, 2.0, 4.25, 2.0]))
+    0.75
+    """
+    ordered = np.unique(values)
+    rounding = 1e3 * ROUNDING * np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1]))
+    step = 0.0
+    for gap, least in zip(np.diff(ordered).tolist(), rounding.tolist(), strict=True):
+        rest = math.remainder(gap, step) if step else gap
+        while abs(rest) > least:
+            step, rest = abs(rest), math.remainder(step, rest)
+    return step
+
+
 class Confirmation:
     """Confirmation of values: every point is evaluated until two of its values agree.
 
