@@ -194,7 +194,7 @@ def minimize(
     search = SearchSetup(
         problem, method, evolution_settings(values), limits,
         seed=as_numpy_seed(seed, values.get("rng")),
-        history=values["history"], noisy=values["noise"] is True,
+        history=values["history"],
     )  # fmt: skip
     meter = noise_meter(values["noise"])
     polish = _polishing(values["polish"])

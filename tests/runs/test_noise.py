@@ -110,6 +110,15 @@ def test_short_runs_are_not_checked():
     assert uaos.minimize(Noisy(), BOX, budget=100, seed=1).fun_std > 0
 
 
+def test_weak_noise_that_is_expected_leaves_the_search_what_it_is():
+    """With `noise=True`, 50 evaluations get near the optimum, as they do without noise."""
+    for seed in range(1, 6):
+        fun = Noisy(deviation=0.1, seed=seed)
+        result = uaos.minimize(fun, BOX, budget=50, seed=seed, noise=True)
+        assert result.fun_std > 0
+        assert sphere(result.x) < 0.2
+
+
 def test_one_of_a_hundred_evaluations_is_a_check():
     """Without noise, a run of 100 evaluations repeats one, and is otherwise the same."""
     fun = Noisy(deviation=0.0)

@@ -115,6 +115,26 @@ def test_noise_of_few_values_is_no_outlier():
     assert "the function is noisy" in result.message
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_counts_are_noise(seed):
+    """Noisy values rounded to integers often agree; outliers far from them are still found."""
+    rng = np.random.default_rng(seed)
+
+    def counted(x):
+        return float(round(10 * np.sum((x - 1) ** 2) + rng.standard_normal()))
+
+    def disturbed(x):
+        return float(round(100 * np.sum((x - 1) ** 2)) - 1000.5 * (rng.random() < 0.2))
+
+    result = uaos.minimize(counted, [(-5, 5)] * 3, budget=500, seed=seed)
+    assert "the function is noisy" in result.message
+    assert result.fun_std > 0
+    assert (
+        "values of the function are off"
+        in uaos.minimize(disturbed, [(-5, 5)] * 3, budget=500, seed=seed).message
+    )
+
+
 def test_rounded_noise_ends_confirmation():
     """Values rounded to a hundredth agree now and then; noise is noticed in the end."""
     rng = np.random.default_rng(3)

@@ -49,8 +49,6 @@ class SearchSetup:
         Makes the run repeatable.
     history : bool
         Whether to record the course of the run.
-    noisy : bool
-        Whether values are known to be noisy.
     """
 
     problem: Problem
@@ -59,7 +57,6 @@ class SearchSetup:
     limits: Limits
     seed: int | np.random.Generator | None
     history: bool
-    noisy: bool
 
     def build(self, x0: ArrayLike | None) -> Optimizer:
         """Return the optimizer, starting from the points x0."""
@@ -72,8 +69,6 @@ class SearchSetup:
         _check_settings(self.settings, configuration)
         if self.limits.end_on_convergence:
             arguments |= kind.single_run
-        if self.noisy and "noisy" in kind.settings_class.keywords():
-            arguments["noisy"] = True
         optimizer = (kind if fitted else configuration.build)(
             x0=x0,
             seed=self.seed,
