@@ -24,6 +24,13 @@ def test_the_training_set_is_the_default() -> None:
     assert instances("train", functions="1", dimension=5).names == ("f1 i1 5-D", "f1 i7 5-D")
 
 
+def test_the_training_set_is_that_of_the_paper() -> None:
+    pairs = """1 7, 9 15, 5 10, 6 8, 1 7, 7 13, 2 5, 3 6, 3 10, 4 11, 2 9, 1 3, 12 13, 11 12, 7 15,
+        2 14, 12 15, 9 15, 1 9, 6 10, 5 11, 1 8, 3 15, 4 8"""
+    printed = {(f, int(i)) for f, two in enumerate(pairs.split(","), 1) for i in two.split()}
+    assert training_set() == printed
+
+
 def test_an_instance_reads_as_a_problem() -> None:
     assert str(BBOB(3, 20, 7)) == "f3 i7 20-D"
 
