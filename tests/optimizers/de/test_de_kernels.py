@@ -16,6 +16,7 @@ from uaos.optimizers.de import layout, population, rates, variation
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.settings import BOUNDARIES
 from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.optimizers.search_box import LARGEST
 
 UNIT = st.floats(0, 1, exclude_max=True)
 
@@ -105,6 +106,14 @@ def test_normal_values_are_cut_to_the_unit_interval():
 def test_bounds_worked_by_hand(rule, v, expected):
     # Box [-1, 3], parent at 1, uniform 0.25.
     assert variation.repaired(v, -1.0, 3.0, 1.0, 0.25, BOUNDARIES[rule]) == expected
+
+
+@pytest.mark.parametrize("rule", ["reflect", "resample"])
+def test_where_a_bound_is_missing_coordinates_are_mirrored_at_the_other(rule):
+    boundary = BOUNDARIES[rule]
+    assert variation.repaired(-1.5, -1.0, LARGEST, 1.0, 0.25, boundary) == -0.5
+    assert variation.repaired(9.0, -LARGEST, 3.0, 1.0, 0.25, boundary) == -3.0
+    assert variation.repaired(9e307, -LARGEST, LARGEST, 1.0, 0.25, boundary) < LARGEST
 
 
 @given(

@@ -13,6 +13,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
 from uaos.optimizers.de import layout as at
+from uaos.optimizers.search_box import LARGEST
 
 
 @njit
@@ -163,6 +164,10 @@ def cross(
         offspring[i, j_rand] = mutants[i, j_rand]
 
 
+# Wider boxes lack a bound. There is nothing to resample from, and both rules mirror once.
+_UNBOUNDED = LARGEST / 2.0
+
+
 @njit
 def repaired(v: float, low: float, high: float, parent: float, u: float, boundary: int) -> float:
     """Return a coordinate that left [low, high], brought back by the boundary rule."""
@@ -170,9 +175,11 @@ def repaired(v: float, low: float, high: float, parent: float, u: float, boundar
         return parent
     if boundary == at.MIDPOINT:  # halves first: a sum may overflow
         return parent / 2.0 + low / 2.0 if v < low else parent / 2.0 + high / 2.0
-    if boundary == at.RESAMPLE:
+    if high - low > _UNBOUNDED and (boundary == at.REFLECT or boundary == at.RESAMPLE):
+        v = low + (low - v) if v < low else high + (high - v)
+    elif boundary == at.RESAMPLE:
         return low + u * (high - low)
-    if boundary == at.REFLECT:
+    elif boundary == at.REFLECT:
         # Mirrored at either bound as often as it takes: a triangle wave of period twice the width.
         width = high - low
         away = v - low
