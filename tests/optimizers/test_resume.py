@@ -1,5 +1,8 @@
 """Every optimizer continues from its state, or its file, as if nothing had happened."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -108,3 +111,19 @@ def test_a_run_loaded_at_any_moment_equals_the_uninterrupted_one(
         tell(part, points, constrained)
     assert whole.evaluations == budget
     assert same(whole.state(), part.state())
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))])
+@pytest.mark.parametrize(("name", "settings", "constrained"), list(cases()))
+def test_a_copy_of_a_run_goes_on_alone_and_alike(name, settings, constrained, duplicate):
+    run = optimizer_class(name)(BOX, seed=8, budget=200, **settings)
+    for _ in range(3):
+        run.ask()
+        tell(run, run.ask(), constrained)
+    before, duplicated = run.state(), duplicate(run)
+    while not duplicated.done:
+        tell(duplicated, duplicated.ask(), constrained)
+    assert same(before, run.state())
+    while not run.done:
+        tell(run, run.ask(), constrained)
+    assert same(duplicated.state(), run.state())

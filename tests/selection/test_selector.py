@@ -1,6 +1,9 @@
 """A selector learns, refuses what does not fit, and continues exactly where it was saved."""
 
+import copy
 import io
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -210,6 +213,22 @@ def test_a_selector_restored_from_disk_continues_bit_for_bit(name: str, tmp_path
         improving(s, gains, generations=7)
     assert_equal_states(restored.state(), selector.state())
     assert restored.select(100).tolist() == selector.select(100).tolist()
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+@pytest.mark.parametrize("name", uaos.components("reward"))
+def test_a_copy_of_a_selector_learns_alone_and_alike(
+    name: str, duplicate: Callable[[Selector], Selector]
+) -> None:
+    selector = Method(reward=name).selector(4, seed=9)
+    gains = [1.0, 0.5, 2.0, 0.1]
+    improving(selector, gains, generations=7)
+    before = selector.state()
+    duplicated = duplicate(selector)
+    improving(duplicated, gains, generations=7)
+    assert_equal_states(selector.state(), before)
+    improving(selector, gains, generations=7)
+    assert_equal_states(duplicated.state(), selector.state())
 
 
 def test_another_bit_generator_is_saved_along(tmp_path: Path) -> None:

@@ -351,6 +351,16 @@ class Selector:
         self.rng.bit_generator.state = state["rng"]
         self._prepare_learning()  # without the rewards of the former memory
 
+    def __getstate__(self) -> State:
+        """Return what a copy or a pickle is made from; learners refer to arrays of their own."""
+        header = {"method": self.method, "n_operators": self.n_operators, "budget": self.budget}
+        return header | {"rng": self.rng, "state": self.state()}
+
+    def __setstate__(self, saved: SavedState) -> None:
+        seed, budget = saved["rng"], saved["budget"]
+        Selector.__init__(self, saved["method"], saved["n_operators"], seed=seed, budget=budget)
+        self.restore(saved["state"])
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the selector to a file, from which :meth:`load` continues it bit for bit."""
         header = {"method": self.method.to_dict(), "n_operators": self.n_operators}
