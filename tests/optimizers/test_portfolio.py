@@ -97,6 +97,12 @@ def test_the_leader_gets_kappa_times_the_evaluations_of_the_other(kappa):
     assert (cma.evaluations - before) / mix.evaluations == pytest.approx(kappa, rel=0.05)
 
 
+def test_a_method_may_be_given_by_its_name():
+    """A name of the catalogue stands for its method, as in differential evolution."""
+    run = uaos.Portfolio(BOX, members=["CMA-ES", "mix"], method="SaDE", seed=1, budget=600)
+    assert run.method == uaos.method("SaDE")
+
+
 def test_shares_follow_probability_matching_by_hand():
     """With kappa = 4 and two members, p_min = 1 / (4 + 2 - 1) = 0.2: shares 0.8 and 0.2."""
     selector = leader_method(2, 4).selector(2, seed=1, bests=[1.0, 2.0])

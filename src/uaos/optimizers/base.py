@@ -173,7 +173,8 @@ class Optimizer(Algorithm):
             )  # fmt: skip
         if not (method is None or isinstance(method, Method)):
             raise InvalidParameter(
-                f"method is {shortened(method)}; expected a uaos.Method or None",
+                f"method is {shortened(method)}; expected a uaos.Method, for example "
+                'uaos.method("mix"), or None',
                 name="method", value=method,
             )  # fmt: skip
         return self.settings_class.of(settings).changed(changes), method

@@ -1,6 +1,7 @@
 """The portfolio as an optimizer."""
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -10,7 +11,7 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers import feasibility
+from uaos.optimizers import catalogue, feasibility
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.portfolio.kinds import Traits, default_members
@@ -145,8 +146,8 @@ class Portfolio(Optimizer):
     bounds, seed, budget, target, x0, history, integrality
         As for every :class:`uaos.Optimizer`. `x0` is given to every member. With `integrality`,
         members that cannot handle integers are left out.
-    method : Method, optional
-        Chooses the next member; by default :func:`leader_method`.
+    method : Method, str or path, optional
+        Chooses the next member: a method, its name or a TOML file; by default :func:`leader_method`.
     settings, members, step, constrained, noisy, residuals
         See :class:`PortfolioSettings`.
 
@@ -188,6 +189,8 @@ class Portfolio(Optimizer):
     def _choose_settings(
         self, settings: object, method: object, changes: Mapping[str, object]
     ) -> tuple[PortfolioSettings, Method | None]:
+        if isinstance(method, str | os.PathLike):
+            method = catalogue.method(method)
         common, checked_method = super()._choose_settings(settings, method, changes)
         chosen = cast(PortfolioSettings, common)
         self.constrained, self._by_table = chosen.constrained, chosen.members is None
