@@ -205,12 +205,12 @@ def as_configuration(method: ConfigurationLike) -> Configuration:
     )  # fmt: skip
 
 
-def method(name: str, **changes: Any) -> Method:
+def method(name: str | os.PathLike[str], **changes: Any) -> Method:
     """Return a method of the catalogue, with components or hyper-parameters exchanged.
 
     Parameters
     ----------
-    name : str
+    name : str or path
         A name of the catalogue, or a TOML file.
     **changes
         Components by family (``reward="area_under_curve"``) and hyper-parameters by name

@@ -147,7 +147,8 @@ class Portfolio(Optimizer):
         As for every :class:`uaos.Optimizer`. `x0` is given to every member. With `integrality`,
         members that cannot handle integers are left out.
     method : Method, str or path, optional
-        Chooses the next member: a method, its name or a TOML file; by default :func:`leader_method`.
+        Chooses the next member: a method, its name or a TOML file; by default
+        :func:`leader_method`.
     settings, members, step, constrained, noisy, residuals
         See :class:`PortfolioSettings`.
 
