@@ -79,7 +79,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def quarters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of kernels goes 0.25 s at a time."""
     clock = iter(np.arange(1000) * 0.25)
-    monkeypatch.setattr(jit, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(jit, "perf_counter", lambda: next(clock))
 
 
 compiler_on = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="the compiler is off")
@@ -238,7 +238,7 @@ def test_kernels_that_an_interpreted_one_calls_are_part_of_it(
 ) -> None:
     """They are interpreted with it, however long they take, and the clock is read twice."""
     ticks = iter(range(1000))
-    monkeypatch.setattr(jit, "thread_time", lambda: next(ticks))
+    monkeypatch.setattr(jit, "perf_counter", lambda: next(ticks))
     monkeypatch.setattr(jit, "PATIENCE", 2.0)
     before = len(_add_up.dispatcher().signatures)
     outer = jit.njit(lambda values: _add_up(values) + _add_up(values))

@@ -21,7 +21,7 @@ from functools import cache, wraps
 from multiprocessing import parent_process
 from pathlib import Path
 from threading import Timer, local
-from time import monotonic, sleep, thread_time
+from time import monotonic, perf_counter, sleep
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -179,13 +179,13 @@ class _Clock:
     def measure(self, interpreted: Callable[..., Any], args: tuple[object, ...]) -> Any:
         """Call the interpreted kernel, and add the time that it takes."""
         global _seconds_of_run, _seconds_of_all
-        begin = thread_time()
+        begin = perf_counter()
         _thread.interprets = True
         try:
             return interpreted(*args)
         finally:
             _thread.interprets = False
-            seconds = thread_time() - begin
+            seconds = perf_counter() - begin
             self.add(seconds)
             _seconds_of_run += seconds
             _seconds_of_all += seconds
