@@ -1957,8 +1957,10 @@ def _phrases_of_literature(long: Sequence[Row]) -> list[str]:
     place = ("first", "second", "third", "fourth", "fifth")[long.index(short)]
     last = sorted(long, key=lambda row: -float(row["rank short"]))[:3]
     ratios = [float(row.split(" | ")[3]) for row in inferred().splitlines()[2:]]
-    single = {key: list(runs)
-              for key, runs in groupby(data("single-runs"), itemgetter("method", "function"))}
+    single = {
+        key: list(runs)
+        for key, runs in groupby(data("single-runs"), itemgetter("method", "function"))
+    }
     counts = solved_generations(single["U-AOS-FW-inferred", "f7"])
     printed = solved_generations(single["U-AOS-FW", "f7"])
     return [

@@ -24,7 +24,7 @@ from typing import ClassVar, TypeAlias, TypeVar, cast
 import numpy as np
 
 from uaos.adapters.credit import DEFAULT, Credit, MethodLike, best
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import IntArray
 from uaos.checks import positive_integer
 from uaos.errors import InvalidParameter, shortened
 from uaos.extras import MissingExtra
@@ -274,9 +274,9 @@ class _Learning:
         self, individual: Individual, parents: Iterable[Individual], *operators: tuple[str, int]
     ) -> None:
         """Remember which operators produced an individual, and what it is compared with."""
-        objectives = np.array([_objectives(parent) for parent in parents])
-        if objectives.shape[1] == 1:
-            reference = best(objectives[:, 0].tolist())
+        objectives = [_objectives(parent) for parent in parents]
+        if len(objectives[0]) == 1:
+            reference = best([values[0] for values in objectives])
         else:  # the fitness is minus the share of dominated parents, so 0 is no success
             individual.set("parents", objectives)
             reference = 0.0
@@ -534,10 +534,10 @@ class _FailedDuplicates(DuplicateElimination):
         return unique
 
 
-def _objectives(individual: Individual) -> FloatArray:
+def _objectives(individual: Individual) -> list[float]:
     """Return the objectives, which are infinite if the individual is infeasible."""
-    objectives: FloatArray = individual.F
-    return objectives if individual.feas else np.full(len(objectives), np.inf)
+    objectives: list[float] = individual.F.tolist()
+    return objectives if individual.feas else [math.inf] * len(objectives)
 
 
 def _fitness(individual: Individual) -> float | None:
@@ -552,9 +552,12 @@ def _fitness(individual: Individual) -> float | None:
     parents = individual.get("parents")
     if parents is None:
         return float(individual.F[0])
-    gain = parents - individual.F  # inf where a parent is infeasible
-    dominated = (gain >= 0).all(axis=1) & (gain > 0).any(axis=1)
-    return -float(dominated.mean())
+    objectives = individual.F.tolist()  # lists of so few numbers are faster than arrays
+    dominated: list[bool] = [
+        objectives != parent and all(a <= b for a, b in zip(objectives, parent, strict=True))
+        for parent in parents
+    ]
+    return -sum(dominated) / len(dominated)
 
 
 def _copy_in_order(parents: Population, matings: int) -> Population:
