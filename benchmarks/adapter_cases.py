@@ -85,7 +85,10 @@ def several_objectives(kind: str, problem: str, evaluations: int, **settings: An
     """Return NSGA-II or MOEA/D with pymoo's settings and a population of 100."""
     target = get_problem(problem, **settings)
     weights = np.column_stack([np.linspace(0, 1, 100), np.linspace(1, 0, 100)])
-    front = target.pareto_front(weights) if "dtlz" in problem else target.pareto_front()
+    if problem == "kursawe":
+        front = _front_by_grid(target)
+    else:
+        front = target.pareto_front(weights) if "dtlz" in problem else target.pareto_front()
 
     def run(choice: Choice, seed: int) -> float:
         algorithm = NSGA2() if kind == "NSGA-II" else MOEAD(weights)
@@ -96,6 +99,18 @@ def several_objectives(kind: str, problem: str, evaluations: int, **settings: An
     pairs = _pairs(for_pymoo.real_operators(n_obj=2))
     best_alone = pairs.index("UX + coarse PM")
     return Case(f"pymoo {kind}", problem.upper(), pairs, run, best_alone=best_alone)
+
+
+def _front_by_grid(problem: Any) -> np.ndarray:
+    """Return the best values on a grid of three variables: pymoo has to download those of Kursawe.
+
+    Its solutions are between -1.2 and 0.
+    """
+    sides = np.meshgrid(*[np.linspace(-1.3, 0.1, 141)] * 3)
+    values = problem.evaluate(np.column_stack([side.ravel() for side in sides]))
+    values = values[np.lexsort(values.T[::-1])]
+    below = np.minimum.accumulate(values[:, 1])
+    return values[np.append(True, values[1:, 1] < below[:-1])]
 
 
 def _with_operators(algorithm: Any, choice: Choice, pools: dict[str, list[Any]]) -> Any:

@@ -45,7 +45,8 @@ def cases() -> list[Case]:
         *(several_objectives("NSGA-II", name, 5000, **two) for name in ("dtlz2", "dtlz4")),
         *(several_objectives("NSGA-II", name, 5000, **wfg) for name in ("wfg5", "wfg6", "wfg8")),
         several_objectives("MOEA/D", "dtlz4", 2500, **two),
-        *(several_objectives("MOEA/D", name, 2500, **wfg) for name in ("wfg5", "wfg8")),
+        *(several_objectives("MOEA/D", f"wfg{n}", 2500, **wfg) for n in (4, 5, 6, 8)),
+        several_objectives("MOEA/D", "kursawe", 2500),
         *map(large_neighborhood, (
             salesman(60, 21), vehicles(50, 22), cutting_stock(100, 23), flow_shop(25, 8, 24),
         )),

@@ -1,0 +1,46 @@
+"""Write the methods of the literature as the first script of the framework's authors runs them:
+
+python benchmarks/authors_script.py FOLDER
+
+The script (github.com/mudita11/Tune-AOS-bbob) differs from the catalogue in values that the paper
+leaves open, in F and CR, in the scaling of rewards, in the softmax of `bellman`, in ties, and in
+its differential evolution, which is that of the configurations tuned in the paper.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import uaos
+from uaos.optimizers.catalogue import expanded
+
+#: Defaults of the script where they are not those of this package.
+VALUES = {"p_min": 0.1, "fix_appl": 20}
+
+
+def as_in_the_script(name: str) -> uaos.Configuration:
+    """Return a method of the literature with the values and the algorithm of the script."""
+    entry = uaos.configuration(name)
+    _, _, left_open = entry.note.partition("defaults of this package: ")
+    changes = {key: value for key, value in VALUES.items() if f"{key} = " in left_open}
+    if entry.method.quality.name == "bellman":
+        changes["softmax"] = True
+    if entry.method.selection.name == "greedy":
+        changes["ties"] = "first"
+    method = replace(entry.method.replace(**changes), scale_rewards=True)
+    settings = replace(
+        uaos.configuration("RecPM-tuned").settings, F=0.5, CR=1.0, NP=200, top_NP=0.05
+    )
+    return replace(entry, name=f"{name}-script", method=method, settings=settings)
+
+
+def main(folder: Path) -> None:
+    """Write one TOML file for each method, and one for uniform choice."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in [*expanded(["literature"]), "uniform"]:
+        configuration = as_in_the_script(name)
+        configuration.to_toml(folder / f"{configuration.name}.toml")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
