@@ -109,3 +109,53 @@ def test_a_seed_that_recorded_runs_cannot_have_is_refused() -> None:
     done = run("scenario", "--recorded", "--methods", "uniform", "--seed", "-1")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("error: seed is -1; expected an integer >= 0")
+
+
+SELECTORS = """
+import numpy as np
+
+class First:
+    def __init__(self, n_operators, rng, budget):
+        self.n_operators = n_operators
+    def select(self, n):
+        return np.zeros(n, int)
+    def update(self, operators, parent_fitness, offspring_fitness):
+        pass
+
+class Beyond(First):
+    def select(self, n):
+        return np.full(n, self.n_operators)
+
+class Failing(First):
+    def update(self, operators, parent_fitness, offspring_fitness):
+        raise KeyError("lost")
+
+class Half:
+    select = None
+"""
+
+
+def test_a_class_of_a_file_is_replayed_on_recorded_runs(tmp_path: Path) -> None:
+    """It gets a row and a place, like a method."""
+    (tmp_path / "own.py").write_text(SELECTORS)
+    done = run("scenario", "--recorded", "--methods", f"{tmp_path / 'own.py'}:First")
+    row = next(line for line in done.stdout.splitlines() if line.startswith("First"))
+    assert row.count("±") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Beyond", "select(20) of Beyond returned array([9, "),
+        ("Failing", "own.py, line 18 raised KeyError: 'lost'"),
+        ("Half", "Half lacks update; expected a class with select(n) and"),
+        ("Missing", "Missing lacks select and update; expected"),
+    ],
+)
+def test_a_class_that_cannot_select_is_refused_in_one_line(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    (tmp_path / "own.py").write_text(SELECTORS)
+    done = run("scenario", "--recorded", "--methods", f"{tmp_path / 'own.py'}:{name}")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert message in done.stderr

@@ -17,7 +17,7 @@ from uaos import __version__
 from uaos.errors import UaosError
 from uaos.experiments.provenance import command_line
 from uaos.extras import missing_extra
-from uaos.loading import load_file
+from uaos.loading import line_of, load_file
 
 app = typer.Typer(
     name="uaos",
@@ -96,6 +96,10 @@ def main() -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         code = _failed(f"{place}{error.strerror or error}", 2)
+    except Exception as error:
+        if not (line := line_of(error)):
+            raise
+        code = _failed(f"{line} raised {type(error).__name__}: {error}", 2)
     sys.exit(code or 0)
 
 

@@ -29,7 +29,9 @@ from uaos.scenarios import (
     traces,
 )
 from uaos.scenarios.comparison import estimate
+from uaos.scenarios.own import OwnSelector
 from uaos.selection.maps import VERSION as MAP_VERSION
+from uaos.selection.method import Method
 from uaos.text import count
 
 # Reference choices that need to know the whole recorded run.
@@ -77,7 +79,8 @@ class _Comparison:
 
     methods: Annotated[str, typer.Option(
         help="Compare these methods: AP (adaptive pursuit), PM (probability matching), MAB "
-        "(bandit), names (see `uaos methods`) or files (.toml), separated by commas."
+        "(bandit), names (see `uaos methods`) or files (.toml), separated by commas; with "
+        "--recorded also classes of yours (FILE.py:CLASS)."
         )] = "AP,PM,MAB"
     repetitions: Annotated[int, typer.Option(help="Repeat each method this many times.")] = 100
     seed: Seed = 1
@@ -176,6 +179,13 @@ def _check_unused(*choices: object, plot: Path | None) -> None:
         )  # fmt: skip
 
 
+def _selecting(name: str, n_operators: int) -> tuple[str, Method | OwnSelector]:
+    """Return a method by its name, or a class by its file and name."""
+    if ".py:" in name:
+        return name.rpartition(":")[2], OwnSelector.load(name)
+    return find_method(name, n_operators)
+
+
 def _replay(names: list[str], seed: int) -> None:
     """Print the scores of methods, and of the best choices in hindsight, on recorded runs."""
     by_host = {host: traces.load(host) for host in traces.HOSTS}
@@ -190,7 +200,7 @@ def _replay(names: list[str], seed: int) -> None:
         title, cells = name, []
         scores: dict[str, FloatArray] = {}
         for host, runs in by_host.items():
-            title, method = find_method(name, runs[0].offspring.shape[2])
+            title, method = _selecting(name, runs[0].offspring.shape[2])
             scores[host] = traces.score(method, runs, seed)
             cells.append(str(estimate(scores[host])))
         mean = float(np.mean([own.mean() for own in scores.values()]))

@@ -25,11 +25,12 @@ from uaos.scenarios.kinds import (
     UniformScenario,
     make_scenario,
 )
+from uaos.scenarios.own import OwnSelector
 from uaos.scenarios.recipes import RECIPES, find_method
 from uaos.selection.maps import MethodMap, load_map
 
 __all__ = [
     "KINDS", "RECIPES", "BooleanScenario", "CauchyScenario", "Estimate", "MethodMap",
-    "NoisyScenario", "OutlierScenario", "Scenario", "ScenarioResult", "Summary", "UniformScenario",
-    "compare_methods", "find_method", "load_map", "make_scenario", "traces",
+    "NoisyScenario", "OutlierScenario", "OwnSelector", "Scenario", "ScenarioResult", "Summary",
+    "UniformScenario", "compare_methods", "find_method", "load_map", "make_scenario", "traces",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.checks import integer_seed
 from uaos.errors import InvalidParameter, shortened
+from uaos.scenarios.own import OwnSelector
 from uaos.selection.method import Method
 
 #: Version of the recorded runs; scores of different versions cannot be compared.
@@ -86,13 +87,13 @@ class OutcomeTrace:
             oracle=float(merits.max(axis=1).mean()),
         )
 
-    def replay(self, method: Method, seed: int = 1) -> float:
+    def replay(self, method: Method | OwnSelector, seed: int = 1) -> float:
         """Return the mean merit of the operators that a method chooses.
 
         Parameters
         ----------
-        method : Method
-            The method.
+        method : Method or OwnSelector
+            The method, or a class of yours.
         seed : int
             The seed of its choices.
 
@@ -129,7 +130,9 @@ class Baselines(NamedTuple):
         return (merit - self.uniform) / max(self.oracle - self.uniform, 1e-12)
 
 
-def score(method: Method, traces: Sequence[OutcomeTrace], seed: int = 1) -> FloatArray:
+def score(
+    method: Method | OwnSelector, traces: Sequence[OutcomeTrace], seed: int = 1
+) -> FloatArray:
     """Return the score of a method on each trace: 0 is uniform choice, 1 the oracle."""
     return np.array([trace.baselines.score(trace.replay(method, seed)) for trace in traces])
 
