@@ -95,10 +95,12 @@ LITERATURE = tuple(row[0] for row in _ROWS)
 _SOURCES = {"SaDE": bib.QIN_2009}
 
 # What the framework's form of a method leaves out of its publication, and other remarks.
-# (That code also has p_min = 0 for Ex-PM and Ex-AP, with which its own adaptive pursuit cannot run;
-# they are not used here.)
-_D0 = "error is the constant d0, without which operators die out."
+_D0 = (
+    "error is the constant d0, without which operators die out. The framework adds it to qualities "
+    "that sum to 1; the later code adds 0.001/K to the rewards, whose scale is that of the metric."
+)
 _EXTREME = "The original takes the best of an operator's last 50 applications, not of generations."
+_NO_MINIMUM = f"{_EXTREME} The later code has p_min = 0, with which operators die out."
 _NOTES = {
     "RecPM": "With nine operators p_min = 0.11 leaves 1 % of the probability to adapt.",
     "Hybrid": "Its weights sum to 1; c1 = 1 and c2 = 0 are this package's reading, where the later "
@@ -117,7 +119,7 @@ _NOTES = {
     "the deviation of the metric, and divides by an operator's running time. It adds a constant to "
     "every value such that the minimum probability is 1/(3 K): error = 1/(2 K) with p_min = 0.",
     "Dyn-GEPv1": _D0, "Dyn-GEPv2": _D0,
-    "Ex-PM": _EXTREME, "Ex-AP": _EXTREME, "Ex-MAB": _EXTREME,
+    "Ex-PM": _NO_MINIMUM, "Ex-AP": _NO_MINIMUM, "Ex-MAB": _EXTREME,
 }  # fmt: skip
 
 
