@@ -108,6 +108,18 @@ def test_a_kernel_with_much_to_do_is_compiled_at_once(
     assert len(kernel.dispatcher().signatures) == 1
 
 
+@compiler_on
+def test_speed_is_measured_of_compiled_code(empty_cache: Path) -> None:
+    """Kernels are compiled at their first call where `at_once` says so, and later ones are not."""
+    first, second = jit.njit(add_up), jit.njit(add_up)
+    with jit.at_once():
+        assert first(np.ones(3)) == 3.0
+    assert len(first.dispatcher().signatures) == 1
+    assert jit.PATIENCE > 0
+    assert second(np.ones(3, int)) == 3.0
+    assert second.dispatcher().signatures == []
+
+
 _SHORT = """
     import sys
     from uaos import minimize
@@ -211,6 +223,7 @@ def test_without_what_lazy_compiling_needs_numba_compiles_at_once(
         )
 
     monkeypatch.setattr(numba, "njit", without)
+    monkeypatch.setattr(jit, "WARM_UP", 0.0)
     kernel = jit.njit(add_up)
     assert kernel(np.array([1.0, 2.0])) == 3.0
     assert [len(dispatcher.signatures) for dispatcher in eager] == [1]

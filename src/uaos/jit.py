@@ -163,6 +163,17 @@ def begin_run() -> None:
     _seconds_of_run = 0.0
 
 
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Compile kernels at their first call, as for a measurement of their speed."""
+    global PATIENCE
+    before, PATIENCE = PATIENCE, 0.0
+    try:
+        yield
+    finally:
+        PATIENCE = before
+
+
 class _Clock:
     """Measure how long a kernel has been interpreted, in this run and in all runs."""
 

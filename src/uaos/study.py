@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uaos import jit
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, UnknownName
 from uaos.experiments import Progress
 from uaos.experiments import run as run_plan
@@ -481,12 +482,14 @@ class Study:
         return evaluation / processes + overhead
 
     def seconds_per_evaluation(self) -> float:
-        """Measure the time per evaluation in trial runs (about a second)."""
+        """Measure the time per evaluation in trial runs (a second, once the code is compiled)."""
         entry = configuration("U-AOS-FW")
         # Runs become longer until they suffice, as the speed of functions varies widely.
         problems = self.training[:: max(1, len(self.training) // 4)]
-        # The first run compiles the code and is not measured.
-        run_unit(Unit(entry.name, problems[0].name, 1, 1, _TRIAL_BUDGETS[0]), problems[0], entry)
+        # The first runs compile the code and are not measured.
+        with jit.at_once():
+            for problem in problems:
+                run_unit(Unit(entry.name, problem.name, 1, 1, _TRIAL_BUDGETS[0]), problem, entry)
         for budget in _TRIAL_BUDGETS:
             seconds, evaluations = 0.0, 0
             for problem in problems:
