@@ -1,10 +1,11 @@
-"""Write the methods of the literature as the first script of the framework's authors runs them:
+"""Write the methods of the literature with the settings of the authors' script, as TOML files:
 
 python benchmarks/authors_script.py FOLDER
 
-The script (github.com/mudita11/Tune-AOS-bbob) differs from the catalogue in values that the paper
-leaves open, in F and CR, in the scaling of rewards, in the softmax of `bellman`, in ties, and in
-its differential evolution, which is that of the configurations tuned in the paper.
+The script (github.com/mudita11/Tune-AOS-bbob, bin) has other values than this package where the
+paper leaves p_min and fix_appl open, CR = 1, rewards scaled to [0, 1], a softmax in `bellman`, the
+first of equal operators, and the differential evolution of the configurations tuned in the paper.
+Values that the catalogue takes from a publication stay, and so do the equations.
 """
 
 import sys
