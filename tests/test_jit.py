@@ -212,6 +212,8 @@ def test_without_what_lazy_compiling_needs_numba_compiles_at_once(
     empty_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Simulate a numba whose dispatchers have no `enable_caching`."""
+    with jit.at_once():
+        jit.njit(add_up)(np.ones(3))  # numba imports the rest of itself
     numba_njit, eager = numba.njit, []
 
     def without(*, cache, **options):
