@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Value = float | int | str
 
+#: The largest integer up to which floating-point numbers tell all of them apart.
+LARGEST_EXACT = 2**53
+
 #: Values of other variables with which a variable exists: all of a mapping, any of several.
 When = Mapping[str, object] | Sequence[Mapping[str, object]] | None
 
@@ -142,7 +145,7 @@ class Real(Parameter):
     shared: bool = False
 
     def __post_init__(self) -> None:
-        _check_range(self, numbers.Real, "finite numbers")
+        _check_range(self, numbers.Real, "a finite number")
         _check_default(self)
 
     @property
@@ -237,7 +240,9 @@ class Integer(Parameter):
     hard_high: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        _check_range(self, numbers.Integral, "integers")
+        _check_range(self, numbers.Integral, "an integer of at most 308 digits")
+        if self.step is None and not self.log and max(-self.low, self.high) > LARGEST_EXACT:
+            object.__setattr__(self, "step", 1)  # a coordinate that counts from low
         _check_default(self)
 
     @property
@@ -349,7 +354,8 @@ class Categorical(Parameter):
                 f"choices is {shortened(self.choices)}; expected a sequence of values",
                 name="choices", value=self.choices,
             )  # fmt: skip
-        object.__setattr__(self, "choices", tuple(self.choices))
+        several = self.choices.tolist() if isinstance(self.choices, np.ndarray) else self.choices
+        object.__setattr__(self, "choices", tuple(several))
         true_or_false(self.ordered, "ordered")
         if not self.choices:
             raise InvalidParameter(
@@ -408,7 +414,9 @@ def same_value(value: object, choice: object) -> bool:
         return True
     try:
         return bool(_hashed(value) == _hashed(choice))
-    except (TypeError, ValueError):  # arrays, for example
+    except (TypeError, ValueError):
+        if isinstance(value, np.ndarray) and isinstance(choice, np.ndarray):
+            return np.array_equal(value, choice)
         return False
 
 
@@ -421,10 +429,10 @@ def _hashed(value: object) -> tuple[bool, Any]:
 def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
     """Check the ends of a range, its scale and its step; set the ends that are accepted."""
     title = type(parameter).__name__
-    low, high, step = parameter.low, parameter.high, parameter.step
-    ends = f"{title}({shortened(low, 40)}, {shortened(high, 40)})"
-    for name, value in (("low", low), ("high", high), ("step", step)):
-        if name == "step" and step is None:
+    ends = f"{title}({shortened(parameter.low, 40)}, {shortened(parameter.high, 40)})"
+    for name in ("low", "high", "step"):
+        value = getattr(parameter, name)
+        if name == "step" and value is None:
             continue
         if not isinstance(value, kind) or not math.isfinite(as_float(value)):
             raise InvalidParameter(
@@ -432,6 +440,9 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
                 name=name,
                 value=value,
             )
+        if isinstance(value, np.generic):  # whose arithmetic may overflow
+            object.__setattr__(parameter, name, value.item())
+    low, high, step = parameter.low, parameter.high, parameter.step
     if not low < high:
         raise InvalidParameter(
             f"the range of {ends} is empty; expected low < high, or for a single value that value "
@@ -456,6 +467,11 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
         raise InvalidParameter(
             f"step {shortened(step)} of {ends} {problem}", name="step", value=step
         )
+    if step is not None and kind is numbers.Real and (high - low) / step > LARGEST_EXACT:
+        raise InvalidParameter(
+            f"step {step:g} of {ends} is too small to be told from none; omit it",
+            name="step", value=step,
+        )  # fmt: skip
     for name, end in (("hard_low", low), ("hard_high", high)):
         declared = getattr(parameter, name)
         if declared is None or math.isnan(declared):

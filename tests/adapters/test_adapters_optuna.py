@@ -220,6 +220,7 @@ def test_wrong_arguments_are_named() -> None:
         OptunaSampler(n_startup_trials=2.5)
     with pytest.raises(uaos.UaosError, match="n_startup_trials is -3; expected an integer >= 0"):
         OptunaSampler(n_startup_trials=-3)
+    OptunaSampler(n_startup_trials=np.int64(3))
     with pytest.raises(uaos.UaosError, match="constraints_func is 3; expected a function"):
         OptunaSampler(constraints_func=3)
     with pytest.raises(uaos.UaosError, match="seed is -1"):

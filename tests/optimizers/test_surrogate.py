@@ -84,6 +84,16 @@ def test_outliers_and_failures_are_drawn_in() -> None:
     assert scores[1] - scores[0] > 0.01 * (scores[3] - scores[0])
 
 
+@pytest.mark.parametrize("constraint", [None, {"type": "ineq", "fun": lambda p: 0.5 - p["x"]}])
+@pytest.mark.filterwarnings("error")
+def test_differences_of_values_may_overflow(constraint: dict | None) -> None:
+    space = {"x": uaos.Real(-1, 1), "k": uaos.Categorical(list("abc"))}
+    result = uaos.minimize(
+        lambda p: 1.5e308 * p["x"], space, budget=25, seed=1, constraints=constraint
+    )
+    assert result.fun < -1e308
+
+
 def test_infeasible_points_follow_feasible_ones() -> None:
     scores = model_values(np.array([5.0, np.nan, np.nan]), np.array([0.0, 0.1, 0.2]))
     assert scores[0] < scores[1] < scores[2]

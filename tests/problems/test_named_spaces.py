@@ -173,6 +173,26 @@ def test_choices_may_be_any_objects() -> None:
     space = Space({"layers": Categorical([(50,), (50, 50), None]), "f": Categorical([math.sin])})
     assert space.decode([1]) == {"layers": (50, 50), "f": math.sin}
     assert space.encode({"layers": None, "f": math.sin}).tolist() == [2]
+    arrays = Categorical([np.array([1, 2]), np.array([3, 4])])
+    assert arrays.index(np.array([3, 4]), "x") == 1
+
+
+def test_numbers_of_numpy_declare_plain_ones() -> None:
+    space = Space({
+        "n": Integer(np.int8(-100), np.int8(120), step=np.int8(110)),
+        "k": Integer(np.int64(1), np.int64(9), log=True),
+        "x": Real(np.float32(0), np.float32(1), step=np.float32(0.5)),
+        "c": Categorical(np.arange(3)),
+    })  # fmt: skip
+    values = space.decode(space.bounds[:, 1])
+    assert values == {"n": 120, "k": 9, "x": 1.0, "c": 2}
+    assert [type(value) for value in values.values()] == [int, int, float, int]
+
+
+def test_integers_that_floats_do_not_tell_apart_count_from_the_lowest() -> None:
+    space = Space({"n": Integer(2**62, 2**62 + 5)})
+    assert [space.decode([k])["n"] - 2**62 for k in range(6)] == list(range(6))
+    assert space.encode({"n": 2**62 + 3}).tolist() == [3]
 
 
 # Runs
@@ -261,6 +281,16 @@ def test_a_frame_has_a_column_for_each_variable(monkeypatch: pytest.MonkeyPatch)
     assert columns["on"].dtype == bool
 
 
+def test_integers_of_a_frame_may_be_floats() -> None:
+    """A column has floats where a variable is not active everywhere."""
+    space = {"a": Integer(0, 1), "b": Integer(2, 5, when={"a": 1})}
+    rows = [{"a": 1, "b": np.float64(3.0)}, {"a": 0, "b": math.nan}]
+    points: list[dict] = []
+    uaos.minimize(lambda p: points.append(p) or 1.0, space, x0=rows, budget=2)
+    assert points == [{"a": 1, "b": 3}, {"a": 0}]
+    assert type(points[0]["b"]) is int
+
+
 def test_a_callback_sees_a_run_in_one_line() -> None:
     seen = []
     uaos.minimize(loss, svm(), budget=20, seed=1, callback=lambda view: seen.append(repr(view)))
@@ -317,12 +347,22 @@ def test_a_problem_has_names_and_can_be_sent_to_workers() -> None:
         (lambda: Real(0, 1, log=True), "low"),
         (lambda: Integer(0, 9, log=True), "low"),
         (lambda: Real(0, 1, step=2), "step"),
+        (lambda: Real(0, 1e308, step=1e-5), "step"),
+        (lambda: Integer(0, 10**400), "high"),
+        (lambda: Categorical([np.array([1, 2]), np.array([1, 2])]), "choices"),
         (lambda: Real(1, 2, step=0.1, log=True), "step"),
         (lambda: Space({}), "space"),
         (lambda: Space({3: Real(0, 1)}), "space"),
         (lambda: Space(None), "variables"),
         (lambda: Space([Real(0, 1)]), "variables"),
         (lambda: Space({"a": (0, 1)}), "a"),
+        (lambda: Space({"a": Integer(0, 1)}).decode([math.nan]), "points"),
+        (lambda: Space({"a": Integer(0, 1)}).decode("1"), "points"),
+        (lambda: Space({"a": Integer(0, 1)}).only("a", [0]), "a"),
+        (lambda: Space({"a": Categorical(["x", "y"])}).limit("a", 0, 1), "a"),
+        (lambda: Space({"a": Categorical(["x", "y"])}).only("a", []), "choices"),
+        (lambda: uaos.Portfolio({"a": 3}), "bounds"),
+        (lambda: uaos.minimize(loss, [Real(0, 1)]), "bounds"),
         (lambda: Space({"a": Real(0, 1, when={"a": 1})}), "when"),
         (lambda: Space({"a": Real(0, 1, when="b"), "b": 1}), "when"),
         (lambda: Space({"a": Real(0, 1, when=3), "b": 1}), "when"),

@@ -8,6 +8,7 @@ so that studies are resumed and shared by workers as with Optuna's own samplers.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -94,7 +95,7 @@ class OptunaSampler(BaseSampler):
         n_startup_trials: int = 10,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
-        counted = isinstance(n_startup_trials, int) and not isinstance(n_startup_trials, bool)
+        counted = isinstance(n_startup_trials, Integral) and not isinstance(n_startup_trials, bool)
         if not (counted and n_startup_trials >= 0):
             raise InvalidParameter(
                 f"n_startup_trials is {shortened(n_startup_trials)}; expected an integer >= 0",

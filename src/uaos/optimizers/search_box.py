@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.errors import InvalidFeedback
+from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.problems.activity import Activity
 from uaos.problems.space import (
     CATEGORY,
@@ -32,6 +32,11 @@ def without_names(
     if not isinstance(bounds, Mapping | Space):
         return bounds, x0, integrality
     space = bounds if isinstance(bounds, Space) else Space(bounds)
+    if not space.searched:
+        raise InvalidParameter(
+            f"bounds is {shortened(space)}; expected at least one variable that is not fixed",
+            name="bounds", value=bounds,
+        )  # fmt: skip
     return Box(space.bounds, activity=space.activity), space.starts(x0), space.integrality
 
 

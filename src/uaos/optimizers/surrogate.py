@@ -48,6 +48,8 @@ from uaos.statefile import SavedState, State
 _MOST, _MOST_FITTED = 400, 200
 # A fit is renewed when the number of points has grown by this factor.
 _GROWTH = 1.1
+# Values above are scaled down.
+_LARGEST = 1e300
 # The share of points that the model proposes at first, and later; the evaluations per dimension
 # after which the later share applies, without and with real coordinates.
 _SHARE, _LATE_SHARE, _LATE, _LATE_REAL = 0.85, 0.1, 10, 40
@@ -281,7 +283,7 @@ def model_values(values: FloatArray, violations: FloatArray | None = None) -> Fl
     after the worst feasible one, and failures are as bad as the worst.
     """
     excess = np.where(np.isnan(values), np.inf, 0.0) if violations is None else violations
-    merits = feasibility.merits(values, excess)
+    merits = _scaled_down(feasibility.merits(values, excess))
     finite = merits[np.isfinite(merits)]
     if len(finite) == 0:
         return np.zeros(len(values))
@@ -291,6 +293,12 @@ def model_values(values: FloatArray, violations: FloatArray | None = None) -> Fl
     apart = (merits - middle) / unit
     scores = np.where(apart < 0, apart, np.log1p(np.maximum(apart, 0.0)))
     return np.asarray((scores - scores.mean()) / (scores.std() or 1.0))
+
+
+def _scaled_down(values: FloatArray) -> FloatArray:
+    """Return values in units in which their differences do not overflow."""
+    largest = np.abs(values).max(initial=0.0, where=np.isfinite(values))
+    return values / (largest / _LARGEST) if largest > _LARGEST else values
 
 
 def constrained_values(
@@ -310,6 +318,7 @@ def constrained_values(
     constraints : ndarray, shape (n, M)
         The constraints, feasible where they are at most 0; NaN where unknown.
     """
+    values = _scaled_down(values)
     feasible = (violations == 0) & np.isfinite(values)
     objective = np.full(len(values), np.nan)
     if feasible.any():

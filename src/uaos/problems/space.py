@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from uaos.arrays import FloatArray, IntArray
 from uaos.checks import real_numbers, true_or_false
 from uaos.errors import InvalidParameter, shortened
-from uaos.params import Value
+from uaos.params import Parameter, Value
 from uaos.problems.activity import Activity
 from uaos.problems.variables import Space
 from uaos.text import exact
@@ -59,6 +59,9 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
         else:
             pairs = real_numbers(_without_none(bounds))
     except (TypeError, ValueError):
+        parts = bounds if isinstance(bounds, list | tuple) else [bounds]
+        if any(isinstance(part, Parameter) for part in parts):
+            expected += '; variables need names: {"x": uaos.Real(0, 1)}'
         raise InvalidParameter(
             f"bounds is {shortened(bounds)}; expected {expected}", name="bounds", value=bounds
         ) from None

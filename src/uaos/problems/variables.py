@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uaos.arrays import FloatArray, IntArray
-from uaos.checks import LONGEST_NAME, is_printable_name
+from uaos.checks import LONGEST_NAME, is_printable_name, real_numbers
 from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
 from uaos.params import Categorical, Integer, Real, Value, decimals_of, same_value
 from uaos.problems.activity import Activity, Test
@@ -250,7 +250,15 @@ class Space:
 
     def decode(self, points: ArrayLike) -> Any:
         """Return the candidate of a point, (d,), or a list with those of several, (n, d)."""
-        array = np.asarray(points, float)
+        try:
+            array = real_numbers(points)
+            if not np.isfinite(array).all():
+                raise ValueError
+        except (TypeError, ValueError):
+            raise InvalidParameter(
+                f"points is {shortened(points)}; expected finite numbers",
+                name="points", value=points,
+            ) from None  # fmt: skip
         if array.shape[-1:] != (len(self.searched),) or array.ndim > 2:
             raise InvalidParameter(
                 f"points has shape {array.shape}; expected ({len(self.searched)},), or "
@@ -431,7 +439,11 @@ class Space:
         If an end has more decimals than declared, the search uses as many.
         """
         domain = self[name].domain
-        assert isinstance(domain, Real | Integer)
+        if isinstance(domain, Categorical):
+            raise InvalidParameter(
+                f"{name} has choices, not a range; expected only({name!r}, choices)",
+                name=name, value=(low, high),
+            )  # fmt: skip
         if not low <= high:
             interval = f"{low:g}..{high:g}"
             raise InvalidParameter(
@@ -456,9 +468,14 @@ class Space:
     def only(self, name: str, choices: Iterable[object]) -> "Space":
         """Return the space with a choice narrowed to some of its values."""
         domain = self[name].domain
-        assert isinstance(domain, Categorical)
+        if not isinstance(domain, Categorical):
+            raise InvalidParameter(
+                f"{name} has a range, not choices; expected limit({name!r}, low, high)",
+                name=name, value=choices,
+            )  # fmt: skip
         values = tuple(dict.fromkeys(domain.check(choice, name) for choice in choices))
-        return self._with(name, dataclasses.replace(domain, choices=values, default=values[0]))
+        first = values[0] if values else None
+        return self._with(name, dataclasses.replace(domain, choices=values, default=first))
 
     def _with(self, name: str, domain: Real | Integer | Categorical) -> "Space":
         changed = (
@@ -495,8 +512,11 @@ def _checked(variable: Variable, values: Values, owner: str) -> Value:
         raise InvalidParameter(
             f"{whose} is missing; expected {_expected(domain)}", name=name, value=None, owner=owner
         )
+    raw: object = values[name]
+    if isinstance(domain, Integer) and isinstance(raw, float) and raw.is_integer():
+        raw = int(raw)  # of a data frame, where NaN elsewhere makes all integers floats
     with contextlib.suppress(InvalidParameter):
-        value = domain.check(values[name], name)
+        value = domain.check(raw, name)
         if isinstance(domain, Categorical) or (
             not isinstance(value, str) and domain.low <= value <= domain.high
         ):
@@ -702,7 +722,7 @@ def _in_range(name: str, other: str, value: object, domain: Real | Integer | Cat
         return domain.check(value, other)
     except InvalidParameter:
         raise InvalidParameter(
-            f"the condition of {name} never holds: {other} is {shortened(value)} there; expected "
+            f"the condition of {name} names {shortened(value)}, which {other} cannot be; expected "
             f"{domain.range}",
             name="when", value=value,
         ) from None  # fmt: skip

@@ -2,4 +2,5 @@
 
 from uaos.adapters import OptunaSampler
 
+
 __all__ = ["OptunaSampler"]
