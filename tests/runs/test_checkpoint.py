@@ -193,6 +193,24 @@ def test_a_checkpoint_with_other_constraints_is_refused(tmp_path, other):
         uaos.minimize(shifted, BOX, constraints=other, **arguments)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"k": uaos.Categorical(["c", "d"])}, {"x": uaos.Real(1, np.e, log=True)}, {"fixed": 2},
+        {"f": uaos.Categorical([max])},
+    ],
+)  # fmt: skip
+def test_a_checkpoint_with_other_variables_is_refused(tmp_path, change):
+    """Whatever their coordinates; the address of a function among the choices does not count."""
+    arguments = {"budget": 20, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    space = {"k": uaos.Categorical(["a", "b"]), "x": uaos.Real(0, 1), "fixed": 1,
+             "f": uaos.Categorical([lambda: 1])}  # fmt: skip
+    uaos.minimize(lambda p: p["x"], space, **arguments)
+    uaos.minimize(lambda p: p["x"], space | {"f": uaos.Categorical([lambda: 1])}, **arguments)
+    with pytest.raises(CheckpointConflict, match="the variables have changed"):
+        uaos.minimize(lambda p: p["x"], space | change, **arguments)
+
+
 def test_a_start_of_integers_continues_one_of_floats(tmp_path):
     """1 and 1.0 are the same start, and so are a point and an array with one row."""
     arguments = {"budget": 40, "seed": 1, "checkpoint": tmp_path / "run.state"}

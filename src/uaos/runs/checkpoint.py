@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.checks import real_numbers
-from uaos.errors import InvalidParameter, UaosError
+from uaos.errors import InvalidParameter, UaosError, shortened
 from uaos.files import as_path
 from uaos.optimizers.base import Optimizer
 from uaos.problems.constraints import as_constraints
@@ -136,6 +136,8 @@ def _reason(name: str, there: str, here: str) -> str:
         return "the code of fun has changed"
     if name.startswith("constraints"):
         return "the constraints have changed"
+    if name == "variables":
+        return "the variables have changed"
     if name == "method":
         return "the method or its settings have changed"
     return f"{name} is {there:.60} in the file and {here:.60} in this call"
@@ -170,8 +172,10 @@ def run_identity(
     """
     method = None if optimizer.method is None else optimizer.method.to_dict()
     python = f" (Python {sys.version_info.major}.{sys.version_info.minor})"  # whose code differs
+    variables = problem.space.names
     parts: dict[str, object] = {
-        "bounds": problem.bounds.tolist(),
+        "bounds": problem.bounds.tolist() if variables is None else None,
+        "variables": shortened(variables, sys.maxsize),
         "integrality": None if optimizer.integers is None else optimizer.integers.tolist(),
         "x0": None if starts is None else np.atleast_2d(real_numbers(starts)).tolist(),
         f"constraints{python}": [
