@@ -1,10 +1,12 @@
 """Adaptive choice in other libraries on a broader set of problems than adapters.py, and its cost:
 
-python benchmarks/adapters_further.py docs/results/data/adapters-further.csv --seeds 10
+python benchmarks/adapters_further.py docs/results/data/adapters-further.csv --seeds 17
+python benchmarks/adapters_further.py docs/results/data/adapters-cost.csv --seeds 3
 
 The problems differ from the development problems of adapter_cases.py, in kind, dimension or
 instance. Writes one row for each run: value (smaller is better) and seconds of processor time. Runs
-that the file has are kept.
+that the file has are kept. The values of WFG problems differ a little from one process to the next,
+as pymoo draws the points of their fronts at random.
 """
 
 import argparse

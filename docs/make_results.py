@@ -174,11 +174,12 @@ def summary() -> str:
     shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
              "mix-uniform": "mix-uniform: uniform choice from the pool of mix",
              "U-AOS-FW": "U-AOS-FW, as printed"}  # fmt: skip
-    rows = sorted(table_below("bbob-20d.md", "Solved"), key=lambda row: -int(solved(row)))
-    return markdown(
-        ("method", "solved of 312"),
-        [(shown.get(r["method"], r["method"]), solved(r)) for r in rows],
-    )
+    rows = [(shown.get(r["method"], r["method"]), solved(r))
+            for r in table_below("bbob-20d.md", "Solved")]  # fmt: skip
+    alone = "PM-AdapSS-tuned"
+    rows.append((alone, str(sum(int(r["ours"]) for r in data("seven-solved")
+                                if r["method"] == alone))))  # fmt: skip
+    return markdown(("method", "solved of 312"), sorted(rows, key=lambda row: -int(row[1])))
 
 
 def single_runs() -> str:
@@ -232,7 +233,7 @@ def control() -> str:
 
 def adapters_cost() -> str:
     """Return the processor time of runs with adaptive choice beside that with the default."""
-    rows, table = data("adapters-further"), []
+    rows, table = data("adapters-cost"), []
     for host in dict.fromkeys(row["host"] for row in rows):
         medians = [
             median(float(r["seconds"]) for r in rows if (r["host"], r["choice"]) == (host, choice))
@@ -1937,6 +1938,7 @@ def _phrases_of_adapters() -> list[str]:
     default_wins, chance_wins = (
         np.array([row[column].split(" : ") for row in rows], int).sum(axis=0) for column in (6, 7)
     )
+    problems = sum(int(row[1]) for row in rows)
     cost = {
         row[0]: float(row[2]) - float(row[1])
         for row in (line.strip("| ").split(" | ") for line in adapters_cost().splitlines()[2:])
@@ -1946,8 +1948,11 @@ def _phrases_of_adapters() -> list[str]:
         f"significantly so in {WORDS[len(default)]} (pymoo's {', '.join(default[:-1])} and "
         f"{default[-1]}). Against random choice it is significantly ahead in "
         f"{' and '.join(chance)} only",
-        "better than the default on {} of the 30 problems, not different on {} and worse on {}; "
-        "against random choice on {}, {} and {}".format(*default_wins, *chance_wins),
+        f"{problems} cases that differ in problem",
+        f"better than the default on {default_wins[0]} of the {problems} problems, not different "
+        "on {} and worse on {}; against random choice on {}, {} and {}".format(
+            *default_wins[1:], *chance_wins
+        ),
         f"{cost['pymoo DE'] / 5:.2f} ms (DE) to {cost['pymoo MOEA/D'] / 2.5:.1f} ms (MOEA/D)",
     ]
 
