@@ -180,3 +180,65 @@ def test_integers_leave_levenberg_marquardt_out():
         lambda p: [p["a"] - 1.5, p["k"] - 3], None, space, budget=100, seed=1
     )
     assert result.x == pytest.approx({"a": 1.5, "k": 3}, abs=0.1)
+
+
+def _box(p):
+    """BoxBOD of NIST's reference data sets; the sum of squares is 1168.0088766."""
+    return np.array([109, 149, 149, 191, 213, 224]) - p[0] * (
+        1 - np.exp(-p[1] * np.array([1, 2, 3, 5, 7, 10]))
+    )
+
+
+def _meyer(p):
+    """MGH10, from 7,000 times the size of the best parameters; 87.945855171."""
+    y = [34780, 28610, 23650, 19630, 16370, 13720, 11540, 9744, 8261, 7030, 6005, 5147, 4427, 3820,
+         3307, 2872]  # fmt: skip
+    return np.array(y) - p[0] * np.exp(p[1] / (np.arange(50, 126, 5) + p[2]))
+
+
+def _osborne(p):
+    """MGH17, whose far starting point leads along a curved valley; 5.4648946975e-5."""
+    y = [844, 908, 932, 936, 925, 908, 881, 850, 818, 784, 751, 718, 685, 658, 628, 603, 580, 558,
+         538, 522, 506, 490, 478, 467, 457, 448, 438, 431, 424, 420, 414, 411, 406]  # fmt: skip
+    t = 10.0 * np.arange(33)
+    return np.array(y) / 1000 - (p[0] + p[1] * np.exp(-t * p[3]) + p[2] * np.exp(-t * p[4]))
+
+
+@pytest.mark.parametrize(
+    ("residuals", "start", "squares"),
+    [
+        (_box, [1, 1], 1168.0088766), (_box, [100, 0.75], 1168.0088766),
+        (_meyer, [2, 400_000, 25_000], 87.945855171), (_meyer, [0.02, 4000, 250], 87.945855171),
+        (_osborne, [50, 150, -100, 1, 2], 5.4648946975e-5),
+        (_osborne, [0.5, 1.5, -1, 0.01, 0.02], 5.4648946975e-5),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["LM", None])
+def test_reference_problems_of_nist_are_solved_from_both_starts(residuals, start, squares, method):
+    with np.errstate(all="ignore"):  # of exponentials far away
+        result = uaos.least_squares(residuals, start, method=method, seed=1, history=False)
+    assert 2 * result.fun == pytest.approx(squares, rel=1e-8)
+    assert result.success
+
+
+def test_a_plateau_is_no_optimum():
+    """Far out, where the exponential has vanished, no parameter has influence."""
+
+    def vanished(p):
+        return p[0] * np.exp(-p[1] * TIMES[1:]) - 1
+
+    result = uaos.least_squares(vanished, [1, 5e4], [(0, 10), (2e4, 1e5)], method="LM", seed=1)
+    assert not result.success
+    assert result.message == "a run ended before it reached an optimum"
+
+
+def test_a_fit_without_residuals_is_an_optimum_of_the_local_solver_at_once():
+    result = uaos.least_squares(decay, [2, 2], method="LM", seed=1)
+    assert result.success
+    assert result.nfev < 60
+
+
+def test_a_parameter_without_influence_does_no_harm():
+    result = uaos.least_squares(lambda p: np.array([p[0] - 3, p[0] ** 2 - 9.5]), [1, 1], seed=1)
+    assert result.success
+    assert result.fun == pytest.approx(0.5 * 0.006584592, rel=1e-5)

@@ -170,13 +170,14 @@ CONSTRAINED_INTEGER_KINDS = (
 )  # fmt: skip
 
 _LM = Seat("LM", share=0.5, cap=300, finish_share=0.1, finish_cap=20, restarts=True)
+_LM_STEADY = dataclasses.replace(_LM, steady_cap=2_000)
 
 #: The same for sums of squares whose residuals are known.
 RESIDUAL_KINDS = (
     #    least  kappa  first    then                   large
     Kind(     0, 20.0, (),      (Seat("LM"),),         (Seat("LM"),)),
     Kind(   500, 20.0, (_LM,),  (_CMA_SHARE, _DE_2D),  (_DE_2D,)),
-    Kind( 3_000, 20.0, (_LM,),  (_CMA_SHARE, _DE_5D),  (_DE_5D,)),
+    Kind( 3_000, 20.0, (_LM_STEADY,), (_CMA_SHARE, _DE_5D), (_DE_5D,)),
 )  # fmt: skip
 
 
