@@ -1943,7 +1943,13 @@ def _phrases_of_adapters() -> list[str]:
         row[0]: float(row[2]) - float(row[1])
         for row in (line.strip("| ").split(" | ") for line in adapters_cost().splitlines()[2:])
     }
+    kursawe = {
+        choice: median(float(r["value"]) for r in data("adapters-further")
+                       if (r["problem"], r["choice"]) == ("KURSAWE", choice))
+        for choice in ("default", "adaptive")
+    }  # fmt: skip
     return [
+        "in the median {default:.3f} against {adaptive:.3f}".format(**kursawe),
         f"ahead of the library's default in {'all six' if ahead == 6 else WORDS[ahead]}, "
         f"significantly so in {WORDS[len(default)]} (pymoo's {', '.join(default[:-1])} and "
         f"{default[-1]}). Against random choice it is significantly ahead in "
