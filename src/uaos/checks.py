@@ -65,13 +65,13 @@ def parse_budget(budget: float | str, dimension: int) -> int:
     return int(number) * (dimension if relative else 1)
 
 
-def real_number(value: object, name: str, low: float) -> float:
-    """Return a value as a finite number of at least `low`."""
+def nonnegative_number(value: object, name: str) -> float:
+    """Return a value as a finite number of at least 0."""
     number = as_float(value)
-    if low <= number < np.inf:
+    if 0 <= number < np.inf:
         return number
     raise InvalidParameter(
-        f"{name} is {shortened(value)}; expected a finite number >= {low:g}", name=name, value=value
+        f"{name} is {shortened(value)}; expected a finite number >= 0", name=name, value=value
     )
 
 

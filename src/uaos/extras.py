@@ -59,7 +59,7 @@ def require(module: str, what: str) -> None:
         raise MissingExtra(what, *_EXTRAS[module])
 
 
-def missing_extra(error: ImportError, what: str) -> MissingExtra | None:
-    """Return the error for `what` if an import failed because an extra is not installed."""
+def missing_extra(error: ImportError) -> MissingExtra | None:
+    """Return the error of a command whose import failed because an extra is not installed."""
     extra = _EXTRAS.get((error.name or "").partition(".")[0])
-    return MissingExtra(what, *extra) if extra else None
+    return MissingExtra("this command", *extra) if extra else None

@@ -29,7 +29,7 @@ def join_names(names: Iterable[str], conjunction: str = "and") -> str:
     return f"{', '.join(most)} {conjunction} {last}" if most else last
 
 
-def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> str:
+def ranges(names: Iterable[object]) -> str:
     """Abbreviate numbers or numbered names, such as f1, f3–f5; list other names in full."""
     runs: list[list[tuple[str, int | None, str]]] = []
     for name in sorted(map(str, names), key=natural_key):
@@ -41,7 +41,7 @@ def ranges(names: Iterable[object], *, dash: str = "–", comma: str = ", ") -> 
             runs[-1].append((prefix, number, name))
         else:
             runs.append([(prefix, number, name)])
-    return comma.join(dash.join(dict.fromkeys((r[0][2], r[-1][2]))) for r in runs)
+    return ", ".join("–".join(dict.fromkeys((r[0][2], r[-1][2]))) for r in runs)
 
 
 def number(value: float, form: str = ".2f") -> str:

@@ -117,7 +117,7 @@ def test_csv_files_of_others_are_not_replaced(table: Table, tmp_path: Path) -> N
     [
         (ranges([f"f{i}" for i in range(1, 25)]), "f1–f24"),
         (ranges(["f10", "f8", "f1", "f9"]), "f1, f8–f10"),
-        (ranges([8, 4, 3, 1], dash="-", comma=","), "1,3-4,8"),
+        (ranges([8, 4, 3, 1]), "1, 3–4, 8"),
         (ranges(["valley", "bowl"]), "bowl, valley"),
         (ranges([]), ""),
         (join_names(["A"]), "A"),

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -64,12 +64,9 @@ class Slot:
     def start(self, rng: np.random.Generator) -> None:
         """Forget what was learned, and draw from `rng`."""
         self.counts = np.zeros(len(self.names), dtype=np.int64)
-        self.selector = self._selector(rng)
-
-    def _selector(self, rng: np.random.Generator) -> Selector | None:
-        if len(self.names) < 2:
-            return None
-        return self.method.selector(len(self.names), seed=rng, budget=self.budget)
+        self.selector: Selector | None = None
+        if len(self.names) > 1:
+            self.selector = self.method.selector(len(self.names), seed=rng, budget=self.budget)
 
     def choose(self, n: int) -> IntArray:
         """Return the operators of the next `n` applications."""
@@ -84,27 +81,6 @@ class Slot:
         self.counts += np.bincount(np.asarray(operators, dtype=np.int64), minlength=len(self.names))
         if self.selector is not None:
             self.selector.update(operators, parents, offspring)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Replace the selector, which holds compiled functions, by its state.
-
-        The generator remains an object, so that a copied algorithm still shares it.
-        """
-        state = self.__dict__.copy()
-        del state["selector"]
-        if self.selector is not None:
-            state["selector_state"] = (self.selector.rng, self.selector.state())
-        return state
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Build the selector again, and restore its state."""
-        selector_state = state.pop("selector_state", None)
-        self.__dict__.update(state)
-        self.selector = None
-        if selector_state is not None:
-            rng, learned = cast("tuple[np.random.Generator, dict[str, object]]", selector_state)
-            self.selector = self.method.selector(len(self.names), seed=rng, budget=self.budget)
-            self.selector.restore(learned)
 
 
 class Credit(Generic[Offspring]):

@@ -235,8 +235,7 @@ def _resampling_weights(size: int, rng: np.random.Generator) -> FloatArray:
     """Return the weight of each of `size` values in the mean of each resample, one per column."""
     drawn = rng.integers(0, size, (_RESAMPLES, size)) + size * np.arange(_RESAMPLES)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=_RESAMPLES * size)
-    weights: FloatArray = counts.reshape(_RESAMPLES, size).T / size
-    return weights
+    return counts.reshape(_RESAMPLES, size).T / size
 
 
 def _mean_ratio(

@@ -181,9 +181,9 @@ def _curve(times: NDArray[np.float64], weights: FloatArray | IntArray, total: in
     return Ecdf(values, np.cumsum(steps) / total)
 
 
-def sample_size(runs: int, least: int = SAMPLES) -> int:
-    """Return the smallest multiple of `runs` that is at least `least`."""
-    return -(-least // runs) * runs
+def sample_size(runs: int) -> int:
+    """Return the smallest multiple of `runs` that is at least `SAMPLES`."""
+    return -(-SAMPLES // runs) * runs
 
 
 def simulated_restarts(

@@ -1,6 +1,5 @@
 """Recommend a method for problems like these and a budget."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,14 +136,8 @@ def _reason(section: Section, method: str, shares: FloatArray, budget: float) ->
     text = f"{method} reaches {share:.1%} of the targets within {budget:,g}·D evaluations"
     if others:
         text += f", the next best {max(others):.1%}"
-    level = _not_different(replace(section, focus=method)) if len(section.methods) > 1 else []
-    if level:
-        text += (
-            f". At the end of the runs it does not differ significantly from {join_names(level)}"
-        )
+        tests = replace(section, focus=method).focus_tests
+        if level := [test.other for test in tests if test.outcome != "better"]:
+            others_alike = join_names(level)
+            text += f". At the end of the runs it does not differ significantly from {others_alike}"
     return text + "."
-
-
-def _not_different(section: Section) -> Sequence[str]:
-    """Return the methods that the one in focus is not significantly better than."""
-    return [test.other for test in section.focus_tests if test.outcome != "better"]

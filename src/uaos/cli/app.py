@@ -89,7 +89,7 @@ def main() -> None:
     except UaosError as error:
         code = _failed(str(error), 2)
     except ImportError as error:
-        missing = missing_extra(error, "this command")
+        missing = missing_extra(error)
         if missing is None:
             raise
         code = _failed(str(missing), 2)

@@ -44,8 +44,8 @@ from uaos.text import count, join_names, ranges
 
 # The minimum number of seconds between lines of progress without a terminal.
 _LINE_SECONDS = 10.0
-# The maximum number of reasons for failures that are shown.
-_REASONS = 10
+# The maximum number of reasons for failures that are shown, and of names in each.
+_REASONS, _NAMES = 10, 4
 
 
 # fmt: off
@@ -297,11 +297,11 @@ def _show_failures(store: Store) -> None:
         console.print(Text(f"… and {count(len(reasons) - _REASONS, 'more reason')}", "yellow"))
 
 
-def _first_names(names: Iterable[str], limit: int = 4) -> str:
+def _first_names(names: Iterable[str]) -> str:
     """Join the first names, and say how many more there are."""
     shown = list(names)
-    more = [f"{len(shown) - limit} more"] if len(shown) > limit else []
-    return join_names([*shown[:limit], *more])
+    more = [f"{len(shown) - _NAMES} more"] if len(shown) > _NAMES else []
+    return join_names([*shown[:_NAMES], *more])
 
 
 def show_tallies(tallies: dict[str, Tally], problems: Iterable[Problem | ProblemRecord]) -> None:

@@ -17,6 +17,8 @@ import numpy as np
 
 from uaos.experiments.schema import Value, Values, checked_columns, table_columns
 
+_ROWS_AT_A_TIME = 5000
+
 
 def row_checksum(*values: Value) -> int:
     """Return the checksum of a row: of its columns in order, without the checksum itself.
@@ -51,9 +53,9 @@ def is_whole(table: str) -> str:
 
 
 def whole_columns(
-    connection: sqlite3.Connection, table: str, order: str, size: int = 5000
+    connection: sqlite3.Connection, table: str, order: str
 ) -> Iterator[dict[str, tuple[Any, ...]]]:
-    """Yield the columns of undamaged rows, `size` rows at a time; text as bytes.
+    """Yield the columns of undamaged rows, some thousand rows at a time; text as bytes.
 
     Faster than a query with :func:`is_whole`, for which SQLite calls Python once per row.
     """
@@ -61,7 +63,7 @@ def whole_columns(
     query = f"SELECT {columns}, checksum FROM {table} WHERE {allowed} ORDER BY {order}"
     names = (*(column.name for column in table_columns()[table]), "checksum")
     cursor = connection.execute(query)
-    while rows := cursor.fetchmany(size):
+    while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
         columns_read = list(zip(*rows, strict=True))
         # Usually all rows have the same types: then check them column by column.
         kinds = [set(map(type, column)) for column in columns_read[:-1]]

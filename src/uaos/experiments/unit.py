@@ -242,8 +242,8 @@ class _NoisyWatch(_Watch):
     def told(self, optimizer: Optimizer) -> None:
         """Record the value of the present candidate."""
         super().told(optimizer)
-        best = self._meter.best_known()
-        candidates = optimizer.candidates if best is None else best.x[None]
+        estimates = self._meter.candidates[:1]
+        candidates = estimates[0].x[None] if estimates else optimizer.candidates
         if self._meter.confirmation is not None and optimizer.best_x is not None:
             candidates = optimizer.best_x[None]
         if optimizer.best_violation == 0 and len(candidates):

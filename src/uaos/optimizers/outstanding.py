@@ -223,7 +223,7 @@ class Outstanding:
         return np.array([x for _, x in asked]).reshape(len(asked), self.optimizer.dimension)
 
     def tell_points(
-        self, points: ArrayLike, values: ArrayLike, violations: ArrayLike | None = None
+        self, points: ArrayLike, values: ArrayLike, violations: ArrayLike | None
     ) -> None:
         """Take in the values of points that :meth:`ask_points` returned."""
         rows = np.atleast_2d(feedback_numbers(points, "points is"))

@@ -69,8 +69,7 @@ class Region:
     @property
     def narrowed(self) -> BoolArray:
         """Coordinates in which runs start around the center, not anywhere in the box."""
-        chosen: BoolArray = self.scale < _NARROW * (self.high - self.low)
-        return chosen
+        return self.scale < _NARROW * (self.high - self.low)
 
     def first(self) -> tuple[FloatArray, FloatArray]:
         """Return the box of the first run, as wide as the scale."""

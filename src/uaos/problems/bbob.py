@@ -13,7 +13,7 @@ cocopp 2.9.1 (BSD license) gives it: Hansen, N., Auger, A., Ros, R., Finck, S. &
 import csv
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -255,10 +255,12 @@ def parse_numbers(name: str, text: str | Iterable[int], low: int, high: int) -> 
     return sorted(selected)
 
 
-def check_dimension(dimension: int, owner: str = "the BBOB suite") -> int:
-    """Return the dimension if COCO's suite has it, otherwise raise an error."""
-    if dimension not in DIMENSIONS:
-        expected = ", ".join(map(str, DIMENSIONS))
+def check_dimension(
+    dimension: int, owner: str = "the BBOB suite", dimensions: Sequence[int] = DIMENSIONS
+) -> int:
+    """Return the dimension if a suite of COCO has it, otherwise raise an error."""
+    if dimension not in dimensions:
+        expected = ", ".join(map(str, dimensions))
         message = (
             f"{owner} does not have the dimension {shortened(dimension)}; choose one of {expected}"
         )

@@ -433,13 +433,13 @@ def _separable_ellipsoid(i: Instance) -> Values:
 
 
 def _separable_rastrigin(i: Instance) -> Values:
-    strength, scales = i.skewness(0.2), _half_powers(10.0, i)
+    strength, scales = i.skewness(0.2), _half_powers_of_ten(i.dimension)
     return lambda x: rastrigin_sum(scales * skew(oscillate(x - i.x_opt), strength)) + i.f_opt
 
 
-def _half_powers(base: float, i: Instance) -> FloatArray:
-    """Return powers of a base with exponents from 0 to 1/2."""
-    return np.array([math.pow(base, 0.5 * k / (i.dimension - 1.0)) for k in range(i.dimension)])
+def _half_powers_of_ten(D: int) -> FloatArray:
+    """Return powers of 10 with exponents from 0 to 1/2."""
+    return np.array([math.pow(10.0, 0.5 * k / (D - 1.0)) for k in range(D)])
 
 
 def _bueche_rastrigin(i: Instance) -> Values:
@@ -573,7 +573,7 @@ def _griewank_rosenbrock(i: Instance) -> Values:
 
 
 def _schwefel(i: Instance) -> Values:
-    scales = _half_powers(10.0, i)
+    scales = _half_powers_of_ten(i.dimension)
 
     def values(x: FloatArray) -> FloatArray:
         z = 2.0 * (x * i.signs)

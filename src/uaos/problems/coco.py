@@ -239,9 +239,8 @@ class CocoProblem(Problem):
 
     def renewed(self) -> "CocoProblem":
         """Return the problem with its noise as at the start."""
-        attributes = {name: value for name, value in vars(self).items() if name != "_coco"}
-        duplicate = object.__new__(type(self))
-        duplicate._set(**attributes)
+        duplicate = self._with()
+        vars(duplicate).pop("_coco", None)
         return duplicate
 
     def __reduce_ex__(
@@ -317,12 +316,7 @@ def coco_suite(
     about = SUITES[name]
     require("cocoex", f"the suite {name}")
     chosen = about.dimension if dimension is None else dimension
-    if chosen not in about.dimensions:
-        expected = ", ".join(map(str, about.dimensions))
-        raise InvalidParameter(
-            f"{name} does not have the dimension {shortened(chosen)}; choose one of {expected}",
-            name="dimension", value=chosen, owner=name,
-        )  # fmt: skip
+    chosen = bbob.check_dimension(chosen, name, about.dimensions)
     first, last = about.functions[0], about.functions[-1]
     numbers = bbob.parse_numbers("functions", functions or f"{first}-{last}", first, last)
     if isinstance(instances, str) and not instances[:1].isdigit():

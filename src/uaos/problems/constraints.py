@@ -219,8 +219,7 @@ class Constraint:
         with np.errstate(invalid="ignore"):  # an infinite value at an infinite bound
             inside = np.concatenate([values - self._low + allowed, self._high + allowed - values])
         finite = np.isfinite([np.broadcast_to(b, (M,)) for b in (self._low, self._high)])
-        margins: FloatArray = inside[finite.ravel()]
-        return margins
+        return inside[finite.ravel()]
 
     @property
     def bounds(self) -> tuple[list[float], list[float]]:

@@ -111,7 +111,7 @@ MOST_POINTS = 100_000
 CATEGORY = 2
 
 
-def integer_coordinates(integrality: ArrayLike, dimension: int, most: int = 1) -> IntArray:
+def integer_coordinates(integrality: ArrayLike, dimension: int, most: int) -> IntArray:
     """Return the kind of each coordinate, at most `most`; one value stands for all of them."""
     try:
         chosen = np.broadcast_to(np.asarray(integrality), (dimension,))

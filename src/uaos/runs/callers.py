@@ -458,5 +458,4 @@ def _loop(fun: Callable[..., float], further: bool) -> Callable[..., None]:
             for i in range(len(X)):
                 values[i] = fun(X[i])
 
-    loop: Callable[..., None] = evaluate
-    return loop
+    return evaluate

@@ -235,8 +235,7 @@ class Evaluator:
                 returned = np.full(copies.shape, np.nan)
             slopes[rows] = checked_gradients(returned, len(rows), full.shape[1])
             self.gradient_evaluations += len(rows)
-        free: FloatArray = slopes[:, self.space.free]
-        return free
+        return slopes[:, self.space.free]
 
     def _values_where_needed(
         self, full: FloatArray, violations: FloatArray, epsilon: float

@@ -82,7 +82,7 @@ class Known:
             return np.ones(n, bool)
         full, bounds = np.atleast_2d(real_numbers(points)), problem.bounds
         outside = (full < bounds[:, 0]) | (full > bounds[:, 1])
-        return np.array([not row.any() for row in outside], bool)
+        return np.asarray(~outside.any(axis=1))
 
     def best(self, n: int | None) -> FloatArray:
         """Return the best n points, or all that did not fail, best first."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from uaos.checks import evaluation_count, parse_budget, real_number
+from uaos.checks import evaluation_count, nonnegative_number, parse_budget
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
 from uaos.problems.problem import Problem
@@ -55,7 +55,7 @@ class Limits:
 
         def number(name: str) -> float | None:
             value = values.get(name)
-            return None if value is None else real_number(value, name, 0.0)
+            return None if value is None else nonnegative_number(value, name)
 
         return cls(
             budget=min((limit for limit in budgets if limit is not None), default=None),

@@ -336,10 +336,8 @@ class NoiseMeter(ExactValues):
         estimate, self._probe = self._probe, None
         if estimate is not None:
             estimate.include([value])
-            if self._is_noise(
-                estimate.deviation, estimate.mean
-            ):  # the function is noisy: measure how much
-                self.expected, self._next = True, 0.0
+            if self._is_noise(estimate.deviation, estimate.mean):
+                self.expected, self._next = True, 0.0  # measure how much
 
     @property
     def spread(self) -> float:
@@ -572,16 +570,12 @@ class NoiseMeter(ExactValues):
         return self.detected and ending.status not in (Status.TIME, Status.CALLBACK)
 
     def estimated(self, result: Result) -> Result:  # noqa: D102 (see ExactValues)
-        best = self.best_known()
-        if best is None:
+        if not self.candidates:
             return result
+        best = self.candidates[0]
         return dataclasses.replace(
             result, x=best.x, fun=best.mean, fun_std=best.error, fun_evaluations=best.count
         )
-
-    def best_known(self) -> PointEstimate | None:
-        """Return the best candidate so far, without further evaluations."""
-        return self.candidates[0] if self.candidates else None
 
     def _recommend(self) -> None:
         """Compare the candidates with the evaluations set aside, and keep the best on average."""

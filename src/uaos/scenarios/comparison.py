@@ -215,8 +215,7 @@ def run_block(methods: Sequence[Method], scenario: Scenario, seed: int, start: i
                 operator = int(operators[0])
                 chosen[m, repetition, step] = operator
                 selector.update(operators, parent, outcome[operator : operator + 1])
-    ranks: Ranks = np.take_along_axis(world.ranks[None], chosen[..., None], axis=3)[..., 0]
-    return ranks
+    return np.take_along_axis(world.ranks[None], chosen[..., None], axis=3)[..., 0]
 
 
 def _baselines(scenario: Scenario, seed: int, repetitions: int) -> dict[str, Ranks]:

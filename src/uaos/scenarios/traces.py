@@ -66,8 +66,7 @@ class OutcomeTrace:
     def gains(self) -> FloatArray:
         """Gain of each offspring, (T, N, K)."""
         ratio = np.log10(self.parents[:, :, None] / self.offspring)
-        gains: FloatArray = np.clip(ratio, 0.0, LARGEST_GAIN)
-        return gains
+        return np.clip(ratio, 0.0, LARGEST_GAIN)
 
     @cached_property
     def merits(self) -> FloatArray:

@@ -96,8 +96,7 @@ class GenerationMemory(Memory):
         record_generation(self.table, self.count, operators, metrics, successes, offspring)
 
     def observations(self) -> Numbers:  # noqa: D102 (see Memory)
-        counts: FloatArray = column_sums(self.table[1 if self._counts_failures else 0])
-        return counts
+        return column_sums(self.table[1 if self._counts_failures else 0])
 
     def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"table": self.table, "count": self.count}
@@ -218,8 +217,7 @@ class WindowMemory(Memory):
             _record_window(self.operators, self.metrics, self.size, operators, metrics, successes)
 
     def observations(self) -> Numbers:  # noqa: D102
-        counts: IntArray = _tally(self.operators, len(self.labels))
-        return counts
+        return _tally(self.operators, len(self.labels))
 
     def arrays(self) -> dict[str, Numbers]:  # noqa: D102
         return {"operators": self.operators, "metrics": self.metrics, "size": self.size}
@@ -307,8 +305,7 @@ class StateMemory(Memory):
     @property
     def estimates(self) -> FloatArray:
         """Return the values in the present state; where it has none, those of all states."""
-        estimates: FloatArray = _estimates(self.values, self.applications, int(self.state))
-        return estimates
+        return _estimates(self.values, self.applications, int(self.state))
 
     def record(
         self, operators: IntArray, metrics: FloatArray, successes: BoolArray, offspring: FloatArray

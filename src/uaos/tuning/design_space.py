@@ -166,8 +166,7 @@ class Design:
         if "restart" in values:
             restart = values["restart"] == "stagnation"
             changes["restart"] = Stagnation(int(values["patience"])) if restart else None
-        settings: OptimizerSettings = dataclasses.replace(self.base.settings, **changes)
-        return settings
+        return dataclasses.replace(self.base.settings, **changes)
 
     # From a configuration to values
 

@@ -257,8 +257,7 @@ def _text(data: object) -> str:
 
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
-        number: object = value.item()
-        return number
+        return value.item()
     raise TypeError(f"a store holds numbers, strings, lists and mappings, but not {value!r}")
 
 

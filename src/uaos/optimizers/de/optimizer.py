@@ -237,8 +237,7 @@ class DifferentialEvolution(Optimizer):
     @property
     def probabilities(self) -> FloatArray:
         """Current probabilities of the operators."""
-        probabilities: FloatArray = self.selector.probabilities
-        return probabilities
+        return self.selector.probabilities
 
     @property
     def capacity(self) -> int:
@@ -611,7 +610,7 @@ def resolve(
         )  # fmt: skip
     for role in ("F", "CR"):
         value = changes.get(role)
-        if value is not None and not any(_open(m, role) for m in changed.operators):
+        if value is not None and not any(_leaves_open(m, role) for m in changed.operators):
             raise InvalidParameter(
                 f"{role} is {shortened(value)}, but every operator of the pool has its own "
                 f"{role}. Give operators= as well, or another method",
@@ -634,7 +633,8 @@ def _fitted(
     return fitted if fitted.population_size(dimension, budget) < usual else settings
 
 
-def _open(member: object, role: str) -> bool:
+def _leaves_open(member: object, role: str) -> bool:
+    """Return whether an operator has no F or CR of its own."""
     return isinstance(member, Operator) and getattr(member, role) is None
 
 

@@ -131,9 +131,13 @@ class Population:
     # Convergence
 
     def may_have_converged(self, atol: float, tol: float) -> bool:
-        """Return whether convergence above 1 is possible, given the best and the worst alone."""
+        """Return whether convergence above 1 is possible, given the best and the worst alone.
+
+        The standard deviation is at least (max f - min f) / √(2 NP).
+        """
         least, most = self.fitness.item(self.order.item(0)), self.fitness.item(self.order.item(-1))
-        return may_have_converged(least, most, self.NP, atol, tol)
+        tolerated = atol + tol * max(abs(least), abs(most))
+        return bool(most - least <= 1.01 * tolerated * math.sqrt(2.0 * self.NP))
 
     def convergence(self, atol: float, tol: float) -> float:
         """Return (atol + tol·|mean f|) / std f, above 1 once the population has converged."""
@@ -165,20 +169,6 @@ class Population:
         self.fitness, self.excess = self.fitness[:NP], self.excess[:NP]
         self.order = self.order[:NP]
         return stay
-
-
-def alike(least: float, most: float, spread: float) -> bool:
-    """Return whether max f - min f <= spread (1 + |min f|)."""
-    return most < np.inf and most - least <= spread * (1.0 + abs(least))
-
-
-def may_have_converged(least: float, most: float, NP: int, atol: float, tol: float) -> bool:
-    """Return whether std f <= atol + tol·|mean f| is possible.
-
-    The standard deviation is at least (max f - min f) / √(2 NP).
-    """
-    tolerated = atol + tol * max(abs(least), abs(most))
-    return most - least <= 1.01 * tolerated * math.sqrt(2.0 * NP)
 
 
 # Survival, compiled. Arrays are those of `Population`.
@@ -327,8 +317,8 @@ class Epoch:
         first, last = population.order.item(0), population.order.item(-1)
         if population.excess.item(last) > 0:
             return False
-        fitness = population.fitness
-        return alike(fitness.item(first), fitness.item(last), rule.spread)
+        least, most = population.fitness.item(first), population.fitness.item(last)
+        return bool(most < np.inf and most - least <= rule.spread * (1.0 + abs(least)))
 
 
 # The ε-constrained method: the level ε starts as the violation at a quantile of the first

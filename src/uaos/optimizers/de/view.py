@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from uaos.arrays import FloatArray
-from uaos.optimizers.de import layout
 from uaos.result import RunView, read_only, seen
 
 if TYPE_CHECKING:
@@ -46,5 +45,5 @@ class PopulationView(RunView):
     def archive(self) -> FloatArray:
         """Parents that lost to their offspring, (m, D)."""
         parents = self._run.population
-        end = parents.NP_start + int(parents.counters[layout.ARCHIVED])
-        return read_only(parents.rows[parents.NP_start : end])
+        first = parents.NP_start
+        return read_only(parents.rows[first : first + parents.archived])

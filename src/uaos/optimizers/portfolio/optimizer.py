@@ -226,7 +226,6 @@ class Portfolio(Optimizer):
         self.noise.strong = self.settings.noisy
         self._names = tuple(member.name for member in self.settings.chosen)
         self._seat(self.settings.chosen, [self._built(member) for member in self.settings.chosen])
-        self._workers = 1  # how many evaluate at a time
         self._begin()
 
     def _begin(self) -> None:
@@ -385,8 +384,7 @@ class Portfolio(Optimizer):
         member = self.optimizers[self._chosen]
         member.spending.recalled = self.spending.recalled
         member.wanted = None if self.wanted is None else max(1, self.wanted - self._reserved)
-        points: FloatArray = member.ask()
-        return points
+        return member.ask()
 
     def _begin_or_end_finish(self) -> None:
         """Begin or end the finish from the best point of the other members, when it is time."""

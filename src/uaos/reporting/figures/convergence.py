@@ -144,15 +144,12 @@ def draw(convergence: Convergence, style: Style) -> Drawing:
         decades(axes.yaxis, 7)
         axes.grid(True)
 
+    label = "median error, and its quartiles" if convergence.banded else "median error"
     return small_multiples(
         style, width, columns, 0.66, convergence.titles, panel,
-        (f"{X_LABEL}, {convergence.section}", _label(convergence), "error"),
+        (f"{X_LABEL}, {convergence.section}", label, "error"),
         [handle(method, styles[method]) for method in convergence.shown],
     )  # fmt: skip
-
-
-def _label(convergence: Convergence) -> str:
-    return "median error, and its quartiles" if convergence.banded else "median error"
 
 
 CONVERGENCE = Figure(

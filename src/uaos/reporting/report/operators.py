@@ -25,7 +25,7 @@ _CAPTION = (
 
 
 def operator_section(
-    courses: Sequence[Course], colors: Colors, *, chosen: bool = False, omitted: int = 0
+    courses: Sequence[Course], colors: Colors, *, chosen: bool, omitted: int
 ) -> Markup:
     """Return the menus, the plot, and images of the first runs for print."""
     if not courses:
