@@ -25,7 +25,7 @@ class Negated:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function = self.__wrapped__ = function
 
     def __call__(self, *args: object) -> object:
         """Return the negative of the function's value."""

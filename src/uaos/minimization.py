@@ -149,7 +149,7 @@ def minimize(
         "sync" evaluates whole batches, so that a seed gives the same run with any number of
         workers. "async" gives each worker its next point as soon as it is free, which keeps all of
         them busy where evaluations take different times; the run then depends on these times. Its
-        `result.log`, given here, repeats it. `jac` is not used, and outliers count as noise.
+        `result.log`, given here, repeats it. Outliers count as noise.
     rng
         Another name of `seed`.
     popsize : int or str, optional
@@ -210,7 +210,8 @@ def minimize(
         saved = checkpoint.saved()
         optimizer, ending = search.start(starts, known, evaluator, saved)
         run = new_run(optimizer, evaluator, rules, [*observers, checkpoint], ending, meter)
-        checkpoint.attach(run, run_identity(problem, optimizer, search.seed, starts), saved)
+        identity = run_identity(problem, optimizer, search.seed, starts, known)
+        checkpoint.attach(run, identity, saved)
         return run.complete(polish)
 
 

@@ -9,7 +9,7 @@ import pytest
 from raising import raises
 
 import uaos
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.runs.callers import caller
 
 BOX = [(-5.0, 5.0)] * 3
@@ -248,3 +248,89 @@ def test_known_values_under_constraints():
         constraints=DISC,
     )  # fmt: skip
     assert [-0.5, 0.5] not in called
+
+
+class KilledWorker(Exception):
+    """Named as the exception with which Dask gives up a call."""
+
+
+class LosingExecutor(ThreadPoolExecutor):
+    """Executor whose workers die of large values, as those of a Dask cluster may."""
+
+    def submit(self, function, *arguments):
+        def call():
+            if (np.atleast_2d(arguments[-1])[:, 0] > 1.5).any():
+                raise KilledWorker("four workers died")
+            return function(*arguments)
+
+        return super().submit(call)
+
+
+@pytest.mark.parametrize("schedule", ["sync", "async"])
+def test_workers_of_a_cluster_that_die_cost_their_point(schedule):
+    """In a chunk of points only the one that kills its workers is lost."""
+    with LosingExecutor(2) as executor, pytest.warns(RuntimeWarning, match="four workers died"):
+        result = uaos.minimize(
+            bowl, BOX, seed=1, budget=60, workers=executor, schedule=schedule, method="mix",
+            record="points",
+        )  # fmt: skip
+    assert result.nfev == 60
+    np.testing.assert_array_equal(np.isnan(result.F), result.X[:, 0] > 1.5)
+
+
+def valley_gradient(x):
+    gradient = np.zeros_like(x)
+    gradient[:-1] = -400 * x[:-1] * (x[1:] - x[:-1] ** 2) - 2 * (1 - x[:-1])
+    gradient[1:] += 200 * (x[1:] - x[:-1] ** 2)
+    return gradient
+
+
+def valley_and_gradient(x):
+    time.sleep(0.002 * np.random.default_rng().random())
+    return valley(x), valley_gradient(x)
+
+
+def test_one_worker_uses_gradients_as_a_synchronous_run_does():
+    options = {"seed": 1, "budget": 60, "record": "points", "noise": False, "method": "BFGS"}
+    runs = [
+        uaos.minimize(valley, BOX, jac=valley_gradient, schedule=name, **options)
+        for name in ("sync", "async")
+    ]
+    np.testing.assert_array_equal(runs[0].X, runs[1].X)
+    assert runs[0].njev == runs[1].njev > 10
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("constraints", [None, DISC])
+def test_workers_evaluate_gradients(threads, constraints):
+    """The function that returns both is called once per point; a log repeats the run."""
+    options = {"seed": 1, "budget": 120, "constraints": constraints, "record": "points"}
+    with ThreadPoolExecutor(4) as executor:
+        result = uaos.minimize(
+            valley_and_gradient, BOX, jac=True, schedule="async",
+            workers=executor if threads else 2, **options,
+        )  # fmt: skip
+    assert result.njev > 5
+    again = uaos.minimize(valley, BOX, jac=valley_gradient, schedule=result.log, **options)
+    np.testing.assert_array_equal(again.X, result.X)
+    assert again.njev == result.njev
+
+
+@pytest.mark.parametrize(
+    ("gradient", "error", "message"),
+    [
+        (lambda x: [][0], IndexError, "out of range"),
+        (lambda x: x[:2], InvalidFeedback, r"jac returned shape \(2,\); expected \(3,\)"),
+    ],
+)
+def test_a_gradient_that_fails_ends_the_run(gradient, error, message):
+    with pytest.raises(error, match=message):
+        uaos.minimize(valley, BOX, jac=gradient, budget=60, seed=1, schedule="async")
+
+
+def test_a_gradient_that_fails_may_count_as_unknown():
+    """With on_error="fail" differences take its place."""
+    result = uaos.minimize(
+        valley, BOX, jac=lambda x: [][0], budget=200, seed=1, schedule="async", on_error="fail",
+    )  # fmt: skip
+    assert result.fun < 1e-6

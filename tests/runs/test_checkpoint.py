@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -209,6 +210,54 @@ def test_a_checkpoint_with_other_variables_is_refused(tmp_path, change):
     uaos.minimize(lambda p: p["x"], space | {"f": uaos.Categorical([lambda: 1])}, **arguments)
     with pytest.raises(CheckpointConflict, match="the variables have changed"):
         uaos.minimize(lambda p: p["x"], space | change, **arguments)
+
+
+def powered(x, power):
+    return float((np.abs(x) ** power).sum())
+
+
+def both(x):
+    return shifted(x), 2 * x
+
+
+def both_otherwise(x):
+    return shifted(x), 3 * x
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "reason"),
+    [
+        ({"fun": powered, "args": (2,)}, {"args": (4,)}, "or its args"),
+        ({"fun": powered, "args": (np.full(3, 2.0),)}, {"args": (np.full(3, 4.0),)}, "its args"),
+        ({"fun": partial(powered, power=2)}, {"fun": partial(powered, power=4)}, "or its args"),
+        ({"fun": both, "jac": True}, {"fun": both_otherwise}, "the code of fun has changed"),
+        ({"fun": shifted}, {"jac": lambda x: 2 * x}, "jac has changed"),
+        ({"fun": shifted}, {"known": ([[0.0, 0, 0]], [1.0])}, "the known points have changed"),
+    ],
+)
+def test_a_checkpoint_with_other_data_is_refused(tmp_path, first, then, reason):
+    """The same data continue it."""
+    arguments = {"bounds": BOX, "budget": 60, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    whole = uaos.minimize(**arguments | first)
+    assert uaos.minimize(**arguments | first).fun == whole.fun
+    with pytest.raises(CheckpointConflict, match=reason):
+        uaos.minimize(**arguments | first | then)
+
+
+def test_a_maximum_continues_by_the_code_of_its_function(tmp_path):
+    arguments = {"bounds": BOX, "budget": 60, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    uaos.maximize(shifted, **arguments)
+    with pytest.raises(CheckpointConflict, match="the code of fun"):
+        uaos.maximize(lambda x: 1.0, **arguments)
+
+
+def test_an_argument_without_plain_data_continues(tmp_path):
+    """Of an object only its type counts: its address would differ in each process."""
+    arguments = {"bounds": BOX, "budget": 60, "seed": 1, "checkpoint": tmp_path / "run.state"}
+    results = [
+        uaos.minimize(lambda x, _: shifted(x), args=(object(),), **arguments) for _ in range(2)
+    ]
+    assert results[0].fun == results[1].fun
 
 
 def test_a_start_of_integers_continues_one_of_floats(tmp_path):

@@ -199,6 +199,7 @@ class Optimizer(Algorithm):
         self._replies: Replies | None = None  # of `tell_one`
         self._outstanding: Outstanding | None = None
         self.points_out = 0  # points of batches that were set aside
+        self.told_gradients = False  # whether gradients come with the values of these points
         self.wanted: int | None = None  # points that workers wait for; None: a whole batch
         #: Violations of the batch passed to `_learn`: 0 where feasible, inf where they failed.
         self.violations: FloatArray | None = None

@@ -75,15 +75,16 @@ def constraint_values(
 
 
 def stacked(rows: Sequence[Details | None]) -> Details | None:
-    """Return the constraints at several points, those of one in each row; NaN where unknown."""
-    example = next((row for row in rows if row is not None), None)
-    if example is None or example.inequalities is None or example.equalities is None:
-        return None
-    inequalities, equalities = (
-        np.full((len(rows), values.shape[1]), np.nan)
-        for values in (example.inequalities, example.equalities)
-    )
-    for k, row in enumerate(rows):
-        if row is not None:
-            inequalities[k], equalities[k] = row.inequalities, row.equalities
-    return Details(inequalities, equalities)
+    """Return constraints and gradients at several points, those of one in each row, or None.
+
+    They are NaN where they are unknown.
+    """
+    first = rows[0]
+    columns = {"jacobian": None if first is None else first.jacobian}
+    for name in ("inequalities", "equalities", "gradients"):
+        parts = [None if row is None else getattr(row, name) for row in rows]
+        known = next((part for part in parts if part is not None), None)
+        if known is not None:
+            unknown = np.full(known.shape, np.nan)
+            columns[name] = np.vstack([unknown if part is None else part for part in parts])
+    return Details(**columns) if len(columns) > 1 else None

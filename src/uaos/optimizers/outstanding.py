@@ -48,6 +48,7 @@ class _OpenBatch:
     replies: Replies
     details: list[Details | None]
     epsilon: float  # largest violation at which the optimizer needs values
+    gradients: bool  # whether it can use gradients
     waiting: list[int]  # rows that have not been handed out, in order
 
 
@@ -86,6 +87,9 @@ class Outstanding:
         The optimizer. It is to be asked and told through this object only.
     workers : int
         How many points will be out at a time, so that batches can be large enough.
+    gradients : bool
+        Whether gradients will be told where the optimizer can use them. Then none is evaluated in
+        advance by differences.
 
     Examples
     --------
@@ -100,9 +104,10 @@ class Outstanding:
     10
     """
 
-    def __init__(self, optimizer: "Optimizer", workers: int) -> None:
+    def __init__(self, optimizer: "Optimizer", workers: int, gradients: bool = False) -> None:
         self.optimizer = optimizer
         optimizer.expect(workers)
+        optimizer.told_gradients = gradients
         self._open: list[_OpenBatch] = []
         self._handed_out = 0
         self._out: dict[int, _Handed] = {}  # by number
@@ -133,7 +138,8 @@ class Outstanding:
             if spent or not new:
                 break
             self.optimizer.wanted = n - len(points)
-            foreseen = self.optimizer.foresee() if self._open else None
+            foresees = bool(self._open) and not self.optimizer.told_gradients
+            foreseen = self.optimizer.foresee() if foresees else None
             if foreseen is not None:
                 number = self._hand_out_early(foreseen)
                 points.append((number, self.optimizer.rounded(foreseen)))
@@ -163,6 +169,11 @@ class Outstanding:
     def epsilon(self, number: int) -> float:
         """Return the violation up to which the optimizer needs the value of a point that is out."""
         return self._handed(number).epsilon
+
+    def wants_gradient(self, number: int) -> bool:
+        """Return whether the optimizer can use the gradient at a point that is out."""
+        source = self._handed(number).source
+        return source is not None and source.gradients
 
     def _handed(self, number: int) -> _Handed:
         """Return a point that is out."""
@@ -256,9 +267,9 @@ class Outstanding:
         Points that were handed out in advance are not handed out again.
         """
         points = self.optimizer.ask()
-        n, epsilon = len(points), self.optimizer.epsilon
+        n, epsilon, gradients = len(points), self.optimizer.epsilon, self.optimizer.wants_gradients
         batch = self.optimizer.set_aside()
-        opened = _OpenBatch(batch, points, Replies.to(n), [None] * n, epsilon, [])
+        opened = _OpenBatch(batch, points, Replies.to(n), [None] * n, epsilon, gradients, [])
         self._open.append(opened)
         told: list[tuple[int, _Reply]] = []
         for row, point in enumerate(batch.points):

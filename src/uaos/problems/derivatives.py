@@ -1,5 +1,6 @@
 """Gradients of objectives, as users define them."""
 
+import threading
 from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ GradientLike = Callable[..., ArrayLike] | bool | None
 class ValueAndGradient:
     """Objective that returns a pair, split in two: calling it returns the value.
 
-    The gradient at the last point is remembered, so that asking for it there costs no call.
+    Each thread remembers the gradient at its last point, so that asking for it there costs no call.
 
     Parameters
     ----------
@@ -24,8 +25,8 @@ class ValueAndGradient:
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
-        self._function = function
-        self._last: tuple[bytes, ArrayLike] | None = None
+        self._function = self.__wrapped__ = function
+        self._last: dict[int, tuple[bytes, ArrayLike]] = {}  # by thread
 
     def __call__(self, x: FloatArray) -> object:
         """Return the value."""
@@ -37,16 +38,15 @@ class ValueAndGradient:
                 "True"
             )
         value, gradient = returned
-        self._last = key, detached(gradient)
+        self._last[threading.get_ident()] = key, detached(gradient)
         return value
 
     def gradient(self, x: FloatArray) -> ArrayLike:
         """Return the gradient."""
-        key = x.tobytes()
-        if self._last is None or self._last[0] != key:
+        key, thread = x.tobytes(), threading.get_ident()
+        if thread not in self._last or self._last[thread][0] != key:
             self(x)
-        assert self._last is not None
-        return self._last[1]
+        return self._last[thread][1]
 
 
 def split_gradient(

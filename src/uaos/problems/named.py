@@ -28,6 +28,11 @@ class ByName:
     space: Space
     vectorized: bool = False
 
+    @property
+    def __wrapped__(self) -> Callable[..., object]:
+        """Function that is called."""
+        return self.fun
+
     def __call__(self, x: FloatArray, *args: object) -> object:
         """Return the value of a point, or the values of several."""
         return self.fun(self.space.decode(x), *args)

@@ -60,7 +60,8 @@ class AsynchronousRun(Run):
 
     def advance(self) -> None:
         """Ask, evaluate and tell, point by point, until a rule ends the run."""
-        self._points = Outstanding(self.optimizer, self._source.workers)
+        gradients = self.evaluator.problem.jac is not None
+        self._points = Outstanding(self.optimizer, self._source.workers, gradients)
         while not self._stops():
             probe = self.noise.probe()
             if probe is not None:
@@ -91,7 +92,8 @@ class AsynchronousRun(Run):
         """Give each free worker a point; return how many there were."""
         asked = self._points.ask(self._source.workers - self._out, new=new)
         for number, x in asked:
-            self._source.submit(number, x, self._points.epsilon(number))
+            gradient = self._points.wants_gradient(number)
+            self._source.submit(number, x, self._points.epsilon(number), gradient)
         return len(asked)
 
     def _collect(self) -> None:
@@ -140,8 +142,10 @@ class _Replay:
         self._tasks: dict[int, PointTask] = {}
         self.workers = next(self._log)
 
-    def submit(self, number: int, point: FloatArray, epsilon: float) -> None:
-        self._tasks[number] = self._evaluator.task(point, epsilon)
+    def submit(
+        self, number: int, point: FloatArray, epsilon: float, gradient: bool = False
+    ) -> None:
+        self._tasks[number] = self._evaluator.task(point, epsilon, gradient)
 
     def collect(self) -> list[PointOutcome]:
         try:

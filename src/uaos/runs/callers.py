@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ThreadPoolExecutor, wait
@@ -252,7 +253,8 @@ class OnExecutor(_Chunked):
                 rows = points[part.start : part.stop]
                 futures.append(self._executor.submit(_call_each, self._function, rows))
             for part, future in zip(parts, futures, strict=True):
-                returned.update(zip(part, future.result(), strict=True))
+                values = self._values(points[part.start : part.stop], future)
+                returned.update(zip(part, values, strict=True))
         except BaseException as error:
             if hasattr(error, _ROW):
                 self.failed_row = len(returned) + getattr(error, _ROW)
@@ -265,6 +267,16 @@ class OnExecutor(_Chunked):
                 raise
             raise CallsInterrupted(returned) from None
         return returned
+
+    def _values(self, points: FloatArray, future: "Future[list[object]]") -> list[object]:
+        """Return the values of a chunk; if it killed its workers, find out by which point."""
+        error = future.exception()
+        if error is None or not _killed_workers(error):
+            return future.result()
+        if len(points) == 1:
+            return [_failed(error)]
+        single = [self._executor.submit(_call_each, self._function, x[None]) for x in points]
+        return [self._values(points[:1], each)[0] for each in single]
 
     def submit(self, number: int, point: FloatArray) -> None:
         """Begin a call at one point."""
@@ -284,6 +296,9 @@ class OnExecutor(_Chunked):
                 self.broken = error
                 continue
             number = self._calls.pop(future)
+            if error is not None and _killed_workers(error):
+                ended.append((number, _failed(error)))
+                continue
             if error is not None:
                 self.failed_row = number
                 raise error
@@ -296,6 +311,21 @@ class OnExecutor(_Chunked):
         """Cancel the calls that are under way."""
         for future in self._calls:
             future.cancel()
+
+
+def _killed_workers(error: BaseException) -> bool:
+    """Return whether Dask gave up a call because each worker that tried it died."""
+    return type(error).__name__ == "KilledWorker"
+
+
+def _failed(error: BaseException) -> float:
+    """Return NaN, and warn of the workers that died."""
+    warnings.warn(
+        f"workers of the cluster died; their evaluation counts as failed ({shortened(error, 200)})",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return math.nan
 
 
 def _call_each(function: Function, points: FloatArray) -> list[object]:
@@ -388,7 +418,8 @@ class WithArguments:
     """
 
     def __init__(self, function: Callable[..., object], args: tuple[object, ...]) -> None:
-        self.function, self.args = function, args
+        self.function = self.__wrapped__ = function
+        self.args = args
 
     def __call__(self, x: FloatArray) -> object:
         """Return the function's value."""

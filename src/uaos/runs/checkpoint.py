@@ -21,14 +21,14 @@ from uaos.errors import InvalidParameter, UaosError, shortened
 from uaos.files import as_path
 from uaos.optimizers.base import Optimizer
 from uaos.problems.constraints import as_constraints
-from uaos.problems.named import ByName
 from uaos.problems.problem import Problem
 from uaos.runs.callers import WithArguments
+from uaos.runs.known import Known
 from uaos.runs.run import Observer, Run
 from uaos.statefile import State
 
 #: Version of the file.
-FORMAT = 3
+FORMAT = 4
 #: Seconds between two saves.
 INTERVAL = 2.0
 # Saving takes at most this share of the time.
@@ -130,16 +130,22 @@ class Checkpoint(Observer):
         )
 
 
+#: The reasons for a difference whose values would say nothing, by the beginning of its name.
+_REASONS = {
+    "fun": "the code of fun has changed, or its args",
+    "jac": "jac has changed",
+    "constraints": "the constraints have changed",
+    "variables": "the variables have changed",
+    "method": "the method or its settings have changed",
+    "known": "the known points have changed",
+}
+
+
 def _reason(name: str, there: str, here: str) -> str:
     """Return how a property of the saved run differs from that of the call."""
-    if name.startswith("fun"):
-        return "the code of fun has changed"
-    if name.startswith("constraints"):
-        return "the constraints have changed"
-    if name == "variables":
-        return "the variables have changed"
-    if name == "method":
-        return "the method or its settings have changed"
+    for start, reason in _REASONS.items():
+        if name.startswith(start):
+            return reason
     return f"{name} is {there:.60} in the file and {here:.60} in this call"
 
 
@@ -155,7 +161,11 @@ def _in_a_folder(path: object) -> Path:
 
 
 def run_identity(
-    problem: Problem, optimizer: Optimizer, seed: object, starts: ArrayLike | None
+    problem: Problem,
+    optimizer: Optimizer,
+    seed: object,
+    starts: ArrayLike | None,
+    known: Known | None = None,
 ) -> Identity:
     """Return the properties that a saved run and the call that continues it must share.
 
@@ -169,6 +179,8 @@ def run_identity(
         The seed of the call; only an integer is compared.
     starts : array_like or None
         The points that the call starts from.
+    known : Known, optional
+        The points whose values are known.
     """
     method = None if optimizer.method is None else optimizer.method.to_dict()
     python = f" (Python {sys.version_info.major}.{sys.version_info.minor})"  # whose code differs
@@ -186,24 +198,43 @@ def run_identity(
         "budget": optimizer.budget,
         "target": optimizer.target,
         f"fun{python}": _code(problem.fun),
+        f"jac{python}": None if problem.jac is None else _code(problem.jac),
+        "known": None if known is None else _hashed(known.points, known.values, known.violations),
     }
     if isinstance(seed, int | np.integer):
         parts["seed"] = int(seed)
-    return {name: json.dumps(part, default=str) for name, part in parts.items()}
+    return {name: _plain(part) for name, part in parts.items()}
 
 
-def _code(function: object) -> str:
-    """Return a hash of a function's code; the data that it refers to are not part of it."""
-    if isinstance(function, ByName):
-        function = function.fun
-    if isinstance(function, WithArguments):
-        function = function.function
-    if isinstance(function, partial):
-        function = function.func
+def _plain(part: object) -> str:
+    """Return plain data and arrays as a string; of other objects only their type."""
+
+    def plain(value: object) -> object:
+        return value.tolist() if hasattr(value, "tolist") else _type(value)
+
+    return json.dumps(part, default=plain, skipkeys=True)
+
+
+def _type(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _hashed(*parts: object) -> str:
+    """Return a hash of plain data and arrays."""
+    return sha256(_plain(parts).encode()).hexdigest()
+
+
+def _code(function: object) -> list[str]:
+    """Return hashes of a function's code and arguments, and those of what it wraps.
+
+    Other data that it refers to are not part of it.
+    """
     code = getattr(getattr(function, "py_func", function), "__code__", None)  # numba's py_func
-    if isinstance(code, CodeType):
-        return sha256(_content(code)).hexdigest()
-    return f"{type(function).__module__}.{type(function).__qualname__}"
+    parts = [sha256(_content(code)).hexdigest() if isinstance(code, CodeType) else _type(function)]
+    if isinstance(function, partial | WithArguments):
+        parts.append(_hashed(function.args, getattr(function, "keywords", None)))
+    wrapped = getattr(function, "__wrapped__", getattr(function, "func", None))
+    return [*parts, *_code(wrapped)] if callable(wrapped) else parts
 
 
 def _content(code: CodeType) -> bytes:

@@ -62,7 +62,7 @@ class PointTask:
     full : ndarray, shape (1, D)
         The point with all coordinates.
     argument : ndarray or None
-        The argument of the function that workers call; None if there is nothing to call.
+        The argument of what workers call; None if there is nothing to call.
     value : float or None
         The value of the point, if it is known.
     """
@@ -282,7 +282,9 @@ class Evaluator:
         """Number of points that can be evaluated at a time."""
         return self._objective.workers
 
-    def submit(self, number: int, point: FloatArray, epsilon: float = 0.0) -> None:
+    def submit(
+        self, number: int, point: FloatArray, epsilon: float = 0.0, gradient: bool = False
+    ) -> None:
         """Begin the evaluation of one point, of at most `workers` at a time.
 
         Parameters
@@ -293,8 +295,10 @@ class Evaluator:
             The free coordinates.
         epsilon : float
             As for a batch.
+        gradient : bool
+            Whether the optimizer can use the gradient.
         """
-        task = self._out[number] = self.task(point, epsilon)
+        task = self._out[number] = self.task(point, epsilon, gradient)
         if task.argument is None:
             self._ready.append(number)
         else:
@@ -310,12 +314,12 @@ class Evaluator:
                 ended = self._point_caller.collect()
             except Exception as error:
                 number = self._point_caller.failed_row
-                if number is not None and not self.constrained:  # else a constraint may have failed
+                if number is not None and self._only_fun:  # otherwise another one may have failed
                     self._note_point(error, self._out[number].full[0])
                 raise
         return [self.outcome(number, self._out.pop(number), returned) for number, returned in ended]
 
-    def task(self, point: FloatArray, epsilon: float) -> PointTask:
+    def task(self, point: FloatArray, epsilon: float, gradient: bool) -> PointTask:
         """Return the evaluation that one point needs."""
         full = self.space.full(point[None])
         recalled = self.memory.recall(full) if self._recalls else None
@@ -323,27 +327,27 @@ class Evaluator:
         if recalled is not None:
             self.memory.record(full, recalled)  # which leaves out what was recalled
             value = float(recalled[0])
-        if not self.constrained:
+        if self._only_fun:
             return PointTask(full, full[0].copy() if value is None else None, value)
-        if not self._constraints.measure(full):
+        if self.constrained and not self._constraints.measure(full):
             return PointTask(full, None, value)
         limit = epsilon if epsilon == np.inf or self._constraints.narrow else 0.0
         scale = np.ones(1) if self._constraints.scale is None else self._constraints.scale
-        limits = [-np.inf if value is not None else limit]
-        return PointTask(full, np.concatenate([full[0], limits, scale]), value)
+        wanted = [-np.inf if value is not None else limit, float(gradient)]
+        return PointTask(full, np.concatenate([full[0], wanted, scale]), value)
 
     def outcome(self, number: int, task: PointTask, returned: object) -> PointOutcome:
         """Return the outcome of a task from what the functions returned at its point.
 
-        Without constraints that is the value; with them, their values and that of the objective.
+        That is the value; with constraints or a gradient, what :func:`_at_one_point` returns.
         """
-        excess, details = None, None
-        if self.constrained:
-            excess = np.array([np.inf])  # unless the constraints are defined
-            if isinstance(returned, tuple):
-                constraints, returned = returned[0][None], returned[1]
-                excess = self._constraints.violations(constraints)
-                details = Details(*self._constraints.parts(constraints))
+        details = None
+        excess = np.array([np.inf]) if self.constrained else None  # where constraints are undefined
+        if isinstance(returned, _OnePoint):
+            details = self._point_details(returned)
+            if self.constrained:
+                excess = self._constraints.violations(returned.constraints[None])
+            returned = returned.value
         violation = None if excess is None else float(excess[0])
         if task.value is not None:
             return PointOutcome(number, task.value, violation, details)
@@ -351,28 +355,51 @@ class Evaluator:
         self.memory.record(task.full, value, excess)
         return PointOutcome(number, float(value[0]), violation, details)
 
+    def _point_details(self, returned: "_OnePoint") -> Details:
+        """Return constraints and gradients at a point."""
+        columns: dict[str, FloatArray] = {}
+        if self.constrained:
+            parts = self._constraints.parts(returned.constraints[None])
+            columns["inequalities"], columns["equalities"] = parts
+        if returned.gradient is not None:
+            slopes = checked_gradients([returned.gradient], 1, self.problem.dimension)
+            columns["gradients"] = slopes[:, self.space.free]
+            self.gradient_evaluations += 1
+        if returned.jacobian is not None:
+            columns["jacobian"] = returned.jacobian[:, self.space.free]
+        return Details(**columns)
+
     def perform(self, task: PointTask) -> object:
         """Call the functions at the point of a task in this process; return what they return."""
         if task.argument is None:
             return np.nan
-        if self.constrained:
-            return self._constrained_point(task.argument)
-        return self._called(task.argument[None])[0]
+        if self._only_fun:
+            return self._called(task.argument[None])[0]
+        return self._one_point(task.argument)
 
     @property
-    def _constrained_point(self) -> Callable[[FloatArray], object]:
-        dimension, vectorized = self.problem.dimension, self.problem.vectorized
-        fun = partial(_at_point, self.problem.fun) if vectorized else self.problem.fun
-        fun = partial(_tolerant, fun) if self._tolerate else fun
-        return partial(_at_constrained_point, self._constraints, fun, dimension)
+    def _only_fun(self) -> bool:
+        """True if there are neither constraints nor a gradient."""
+        return not self.constrained and self.problem.jac is None
+
+    @property
+    def _one_point(self) -> Callable[[FloatArray], "_OnePoint"]:
+        fun, jac = self.problem.fun, self.problem.jac
+        if self.problem.vectorized:
+            fun, jac = partial(_at_point, fun), None if jac is None else partial(_at_point, jac)
+        if self._tolerate:
+            fun = partial(_tolerant, fun)
+            jac = None if jac is None else partial(_tolerant_gradient, jac)
+        constraints = self._constraints if self.constrained else None
+        return partial(_at_one_point, constraints, fun, jac, self.problem.dimension)
 
     @property
     def _point_caller(self) -> Caller:
         """Caller of all functions at single points."""
-        if not self.constrained:
+        if self._only_fun:
             return self._objective
         if self._single is None:
-            self._single = caller(self._constrained_point, self._workers)
+            self._single = caller(self._one_point, self._workers)
         return self._single
 
     def state(self) -> State:
@@ -518,22 +545,58 @@ def _at_point(function: Callable[..., Any], x: FloatArray) -> Any:
     return function(x[None])[0]
 
 
-def _at_constrained_point(
-    constraints: Constraints, fun: Callable[[FloatArray], object], dimension: int, row: FloatArray
-) -> tuple[FloatArray, object]:
-    """Return the values of constraints and objective at a point.
+def _tolerant_gradient(jac: Callable[[FloatArray], Any], x: FloatArray) -> Any:
+    """Return the gradient, NaN for an exception."""
+    try:
+        return jac(x)
+    except Exception:
+        return np.full(len(x), np.nan)
 
-    The row holds the point, the largest violation at which the objective is called, and the scales
-    of violations. The objective is NaN where it is not called, and where it fails outside.
+
+class _OnePoint(NamedTuple):
+    """Values of all functions at a point, and the gradients if they are wanted and known."""
+
+    constraints: FloatArray
+    value: object
+    gradient: Any = None
+    jacobian: FloatArray | None = None
+
+
+def _at_one_point(
+    constraints: Constraints | None,
+    fun: Callable[[FloatArray], object],
+    jac: Callable[[FloatArray], Any] | None,
+    dimension: int,
+    row: FloatArray,
+) -> _OnePoint:
+    """Return the values of constraints and objective at a point, and the gradients.
+
+    The row holds the point, the largest violation at which the objective is called, -inf if its
+    value is known, whether gradients are wanted, and the scales of violations. The objective is NaN
+    where it is not called, and where it fails outside.
     """
-    x, limit, scale = row[:dimension], row[dimension], row[dimension + 1 :]
-    values = constraints.values(x[None])
-    violation = float((constraints.beyond(values) / scale).sum())
-    if not (violation <= limit and violation < np.inf):
-        return values[0], np.nan
-    if violation > 0:
-        return values[0], detached(_tolerant(fun, x.copy()))
-    return values[0], detached(fun(x.copy()))
+    x, (limit, wanted), scale = row[:dimension], row[dimension:][:2], row[dimension + 2 :]
+    values, violation = np.empty(0), 0.0
+    value: object = np.nan
+    if constraints is not None:
+        values = constraints.values(x[None])[0]
+        violation = float((constraints.beyond(values[None]) / scale).sum())
+    if violation <= limit and violation < np.inf:
+        value = detached((partial(_tolerant, fun) if violation > 0 else fun)(x.copy()))
+    if jac is None or not wanted or not (limit == -np.inf or _is_finite(value)):
+        return _OnePoint(values, value)
+    gradient = detached(jac(x.copy()))
+    return _OnePoint(
+        values, value, gradient, None if constraints is None else constraints.slopes(x)
+    )
+
+
+def _is_finite(value: object) -> bool:
+    """Return whether a value is a finite number."""
+    try:
+        return math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
 
 
 def _warn_of_none(returned: object) -> None:

@@ -549,10 +549,10 @@ class Portfolio(Optimizer):
         """Workers kept free for the next batch of a local search that goes on as well as expected.
 
         If there are few, others would occupy them when its present batch is complete. Many workers
-        become free soon enough.
+        become free soon enough. With gradients, its batches are single points.
         """
         k = self._turns.preferred
-        few = self._workers < _FEW_WORKERS * self.dimension
+        few = self._workers < _FEW_WORKERS * self.dimension and not self.told_gradients
         waits = self._batches_out[k] and self.optimizers[k].steady and not self._turns.introduced
         return self.dimension if few and waits else 0
 
