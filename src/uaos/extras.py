@@ -1,5 +1,7 @@
 """Optional libraries: imported when needed, with an error that names the extra to install."""
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -28,6 +30,25 @@ _EXTRAS = {
 def as_frame(columns: dict[str, Any]) -> Any:
     """Return columns as a pandas DataFrame; unchanged if pandas is not installed."""
     return import_module("pandas").DataFrame(columns) if find_spec("pandas") else columns
+
+
+@cache
+def _blas() -> Any:
+    """Return threadpoolctl's view of the BLAS libraries; None if it is not installed."""
+    if not find_spec("threadpoolctl"):
+        return None
+    return import_module("threadpoolctl").ThreadpoolController().select(user_api="blas")
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit linear algebra to one thread, if threadpoolctl is installed.
+
+    With small matrices, the threads of OpenBLAS gain nothing, and cost more than tenfold where
+    other programs use the processors.
+    """
+    blas = _blas()
+    limited: AbstractContextManager[object] = blas.limit(limits=1) if blas else nullcontext()
+    return limited
 
 
 class MissingExtra(UaosError, ImportError):

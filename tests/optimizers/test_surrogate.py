@@ -7,6 +7,7 @@ import pytest
 from raising import raises
 
 import uaos
+from uaos.extras import one_blas_thread
 from uaos.optimizers.de.variation import move_integers, mutate_categories
 from uaos.optimizers.gaussian_process import (
     _loss,
@@ -64,6 +65,21 @@ def test_expected_improvement_by_hand() -> None:
     assert math.isclose(at_best, math.log(2.0 / math.sqrt(2 * math.pi)))  # σ φ(0)
     near, far = log_improvement(np.array([5.999, 6.001]), np.array([1.0, 1.0]), 0.0)
     assert math.isclose(near, far, abs_tol=0.1)  # where the expansion takes over
+
+
+def test_linear_algebra_has_one_thread() -> None:
+    """Threads of BLAS would wait for each other on a busy machine."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads() -> list[int]:
+        pools = threadpoolctl.threadpool_info()
+        return [pool["num_threads"] for pool in pools if pool["user_api"] == "blas"]
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with one_blas_thread():
+            assert set(threads()) == {1}
+        assert threads() == before
 
 
 def test_a_process_far_away_knows_nothing() -> None:

@@ -24,6 +24,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
+from uaos.extras import one_blas_thread
 from uaos.history import History
 from uaos.optimizers import feasibility
 from uaos.optimizers.base import Optimizer
@@ -157,16 +158,17 @@ class Proposer:
                     return point, name
         if not self.fitted_to <= len(points) < _GROWTH * self.fitted_to:
             self.fitted_to = 0
-        gain = self._gain(coordinates, points, scores, constrained)
-        self.fitted_to = self.fitted_to or len(points)
-        leaders = points[np.argsort(scores, kind="stable")]
+        with one_blas_thread():
+            gain = self._gain(coordinates, points, scores, constrained)
+            self.fitted_to = self.fitted_to or len(points)
+            leaders = points[np.argsort(scores, kind="stable")]
 
-        def new_gain(candidates: FloatArray) -> FloatArray:
-            gains = gain(coordinates.scaled(candidates))
-            gains[[row.tobytes() in evaluated_keys for row in candidates]] = -np.inf
-            return gains
+            def new_gain(candidates: FloatArray) -> FloatArray:
+                gains = gain(coordinates.scaled(candidates))
+                gains[[row.tobytes() in evaluated_keys for row in candidates]] = -np.inf
+                return gains
 
-        return _maximized(coordinates, new_gain, leaders, rng), "model"
+            return _maximized(coordinates, new_gain, leaders, rng), "model"
 
     def _gain(
         self,
