@@ -35,12 +35,24 @@ def as_in_the_script(name: str) -> uaos.Configuration:
     return replace(entry, name=f"{name}-script", method=method, settings=settings)
 
 
+def with_crossover_rate(configuration: uaos.Configuration, CR: float) -> uaos.Configuration:
+    """Return a configuration with another CR."""
+    settings = replace(configuration.settings, CR=CR)
+    return replace(configuration, name=f"{configuration.name}-CR-{CR:g}", settings=settings)
+
+
 def main(folder: Path) -> None:
-    """Write one TOML file for each method, and one for uniform choice."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write one file for each method and for uniform choice, and two with CR exchanged."""
+    (folder / "CR").mkdir(parents=True, exist_ok=True)
     for name in [*expanded(["literature"]), "uniform"]:
         configuration = as_in_the_script(name)
         configuration.to_toml(folder / f"{configuration.name}.toml")
+    exchanged = (
+        with_crossover_rate(uaos.configuration("uniform"), 1.0),
+        with_crossover_rate(as_in_the_script("uniform"), 0.9),
+    )
+    for configuration in exchanged:
+        configuration.to_toml(folder / "CR" / f"{configuration.name}.toml")
 
 
 if __name__ == "__main__":

@@ -461,12 +461,15 @@ def _phrases_of_script() -> list[str]:
     better = sum(row["outcome"] == "better" for row in data("script-adapting"))
     worse = sum(row["outcome"] == "worse" for row in data("script-adapting"))
     place = next(k for k, row in enumerate(rows, 1) if row["name"] == "SaDE")
+    exchanged = {row[0]: row[1] for row in overview("script-CR", ("all",))}
     correlated = f"{correlation(rows, 'given rank', 'rank'):.2f}".replace("-", "−")
     return [
         f"rank correlation of the two orders is {correlated}",
         f"{most[0]['name']} and {most[1]['name']} solve the most ({most[0]['solved']} and "
         f"{most[1]['solved']} of {problems})",
         f"uniform choice {uniform['solved']} instead of {uniform['given solved']}",
+        f"with CR = 1 alone it solves {exchanged['uniform-CR-1']}, with CR = 0.9 and the rest of "
+        f"the script's settings {exchanged['uniform-script-CR-0.9']}",
         f"SaDE is in place {place} of 28",
         f"better than uniform choice: {WORDS[better]}; worse: {WORDS[worse]}",
     ]
