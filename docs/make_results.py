@@ -462,9 +462,14 @@ def _phrases_of_script() -> list[str]:
     worse = sum(row["outcome"] == "worse" for row in data("script-adapting"))
     place = next(k for k, row in enumerate(rows, 1) if row["name"] == "SaDE")
     exchanged = {row[0]: row[1] for row in overview("script-CR", ("all",))}
+    others = by_name(data("long-20d-further"))
+    halves = [{"first": row["rank short"], "others": others[row["method"]]["rank short"]}
+              for row in data("long-20d")]  # fmt: skip
     correlated = f"{correlation(rows, 'given rank', 'rank'):.2f}".replace("-", "−")
     return [
-        f"rank correlation of the two orders is {correlated}",
+        f"rank correlation of the two orders is {correlated}; that of the catalogue's on these "
+        f"problems and on the two further instances of each function is "
+        f"{correlation(halves, 'first', 'others'):.2f}",
         f"{most[0]['name']} and {most[1]['name']} solve the most ({most[0]['solved']} and "
         f"{most[1]['solved']} of {problems})",
         f"uniform choice {uniform['solved']} instead of {uniform['given solved']}",
