@@ -136,7 +136,7 @@ def _place_differences(
 ) -> None:
     """Write the offsets along each direction, one or (central differences) two, and the points.
 
-    They go towards lower values, unless the box is in the way.
+    They go toward lower values, unless the box is in the way.
     """
     rows, D = offsets.shape
     for i in range(D):
@@ -719,7 +719,7 @@ class LocalSearch(RestartingSearch):
         """Return the step to the minimum of the model inside the box, NaN if there is none.
 
         An active-set method: coordinates are held where the step meets a bound, and released where
-        the model falls towards the inside. It ends early after many changes.
+        the model falls toward the inside. It ends early after many changes.
         """
         if self._limited is not None:
             return self._limited.step(self._gradient, free)

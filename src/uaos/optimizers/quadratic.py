@@ -150,7 +150,7 @@ class _InteriorPoint:
         target: float,
         predictor: _Step | None,
     ) -> _Step:
-        """Return the Newton step towards complementary products of `target`."""
+        """Return the Newton step toward complementary products of `target`."""
         for_s = np.where(self.free, target - self.s * self.multipliers, 0.0)
         for_t = np.where(self.priced, target - self.t * self.rest, 0.0)
         if predictor is not None:

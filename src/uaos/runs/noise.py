@@ -257,7 +257,7 @@ class NoiseMeter(ExactValues):
     outliers. The search then starts over, and each of its values is confirmed
     (:class:`uaos.runs.outliers.Confirmation`).
 
-    While the deviation is small against this range, both are followed: noise often fades towards
+    While the deviation is small compared to it, both are followed: noise often fades toward
     the optimum, and where it does not, it soon hides the differences. The best point is evaluated
     again three times whenever the range has fallen to a quarter.
 

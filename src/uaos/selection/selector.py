@@ -118,7 +118,9 @@ class Selector:
         self._counts_applications = fitted.selection.counts_applications
         self._single = (np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
         self.budget = budget
-        self.rng = np.random.default_rng(_checked_seed(seed))
+        if not (seed is None or isinstance(seed, np.random.Generator)):
+            seed = integer_seed(seed)
+        self.rng = np.random.default_rng(seed)
         self._restart()
         if bests is not None:
             self._start_from(bests)
@@ -491,9 +493,3 @@ def _checked_selection(selection: Selection, n_operators: int) -> Compute:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _checked_seed(seed: int | np.random.Generator | None) -> int | np.random.Generator | None:
-    if seed is None or isinstance(seed, np.random.Generator):
-        return seed
-    return integer_seed(seed)

@@ -61,8 +61,12 @@ _DIFFERENCES = (layout.PARTNERS - 1) // 2
 # The rule by which a population that does not restart stagnates.
 _PATIENCE = Stagnation(spread=0.0)
 
+#: Evaluations for each dimension where no budget is given.
+DEFAULT_BUDGET = 10_000
 #: Under noise, parents are evaluated again after this many generations.
 REASSESSMENT = 3
+#: The columns of the history beside those of every history.
+COLUMNS = ("population", "restarts", "repairs")
 
 
 @register
@@ -636,10 +640,3 @@ def _fitted(
 def _leaves_open(member: object, role: str) -> bool:
     """Return whether an operator has no F or CR of its own."""
     return isinstance(member, Operator) and getattr(member, role) is None
-
-
-#: Evaluations for each dimension where no budget is given.
-DEFAULT_BUDGET = 10_000
-
-#: The columns of the history beside those of every history.
-COLUMNS = ("population", "restarts", "repairs")

@@ -1,4 +1,4 @@
-"""F and CR of the offspring: drawn for a generation, and learnt from those that improved.
+"""F and CR of the offspring: drawn for a generation, and learned from those that improved.
 
 Values are drawn by inverse distribution functions, so that each takes exactly one uniform number.
 """
@@ -13,7 +13,7 @@ from uaos.jit import njit
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.rules import AdaptiveRule
 
-#: The scale of the Cauchy distribution of F around a learnt location.
+#: The scale of the Cauchy distribution of F around a learned location.
 F_SCALE = 0.1
 #: Lehmer's mean of CR if all CR that improved were 0. A pair with this value keeps it, and its
 #: draws are all cut to 0 (L-SHADE).

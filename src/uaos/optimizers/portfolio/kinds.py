@@ -118,7 +118,7 @@ _IPOP, _IPOP_2, _IPOP_3, _IPOP_6, _IPOP_16, _IPOP_48 = (
     for factor in (1.0, 2.0, 3.0, 6.0, 16.0, 48.0)
 )
 
-#: The same where noise hides the differences between points. Gradients are noise then, and one
+#: Kinds where noise hides the differences between points. Gradients are noise then, and one
 #: lucky value keeps a bad point in the population of differential evolution. CMA-ES averages over
 #: its population: the larger the budget, the larger it is.
 NOISY_KINDS = (
@@ -131,13 +131,13 @@ NOISY_KINDS = (
     Kind( 5_000, 20.0, (),    (_IPOP_48,),  (_DE_5D,)),
 )  # fmt: skip
 
-#: The same where noise hides differences only after the beginning of a run, as near an optimum.
+#: Kinds where noise hides the differences only later in a run, as near an optimum.
 LATE_NOISE_KINDS = (Kind(0, 20.0, (), (_IPOP_2,), (_DE_2D,)),)
 
 _SQP = Seat("SQP", share=0.8, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
 _SQP_LONG = dataclasses.replace(_SQP, cap=np.inf)
 
-#: The same under constraints. Sequential quadratic programming comes first, with its restarts, and
+#: Kinds under constraints. Sequential quadratic programming comes first, with its restarts, and
 #: alone in a short run: methods without a model of the constraints need ten times the evaluations.
 CONSTRAINED_KINDS = (
     #    least  kappa  first     then                        large
@@ -149,8 +149,8 @@ CONSTRAINED_KINDS = (
 
 _SQP_NOISY = Seat("SQP", share=0.4, restarts=True)
 
-#: The same where there is noise as well: differences wide enough for it keep to equalities, which
-#: CMA-ES hardly ever meets.
+#: Kinds under constraints and noise: sequential quadratic programming, whose differences are wide
+#: enough for the noise, keeps to equalities, which CMA-ES hardly ever meets.
 CONSTRAINED_NOISY_KINDS = (
     #    least  kappa  first          then            large
     Kind(     0, 20.0, (),            (Seat("SQP"),), (_DE_2D,)),
@@ -159,7 +159,7 @@ CONSTRAINED_NOISY_KINDS = (
 
 _MIXED_SQP = Seat("mixed-SQP", share=0.5, cap=500, restarts=True)
 
-#: The same under constraints with integers beside real numbers, or alone, but no categories.
+#: Kinds under constraints with integers, but without categories.
 CONSTRAINED_INTEGER_KINDS = (
     #    least  kappa  first          then                   large
     Kind(     0, 20.0, (),            (Seat("mixed-SQP"),),  (_DE_2D,)),
@@ -172,7 +172,7 @@ CONSTRAINED_INTEGER_KINDS = (
 _LM = Seat("LM", share=0.5, cap=300, finish_share=0.1, finish_cap=20, restarts=True)
 _LM_STEADY = dataclasses.replace(_LM, steady_cap=2_000)
 
-#: The same for sums of squares whose residuals are known.
+#: Kinds of sums of squares whose residuals are known.
 RESIDUAL_KINDS = (
     #    least  kappa  first    then                   large
     Kind(     0, 20.0, (),      (Seat("LM"),),         (Seat("LM"),)),
@@ -183,20 +183,20 @@ RESIDUAL_KINDS = (
 
 _MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
 
-#: The same where there are categories, with noise or without. At first most improvements come from
-#: a model, later from moves of the best points. In a long run differential evolution, which crosses
-#: categories, then goes on.
+#: Kinds with categories, with noise or without. At first most improvements come from a model, later
+#: from moves of the best points. In a long run differential evolution, which crosses categories,
+#: then goes on.
 CATEGORICAL_KINDS = (
     #    least  kappa  first            then       large
     Kind(     0, 20.0, (),              (_MODEL,), (_DE_2D,)),
     Kind(   300, 20.0, (_MODEL_ONCE,),  (_DE,),    (_DE_2D,)),
 )  # fmt: skip
 
-#: The same where there are integers beside more real numbers, but no categories or constraints:
-#: from 100·D evaluations on as for real numbers.
+#: Kinds with integers beside more real numbers, without categories or constraints: from 100·D
+#: evaluations on as for real numbers.
 INTEGER_KINDS = (CATEGORICAL_KINDS[0], *(kind for kind in KINDS if kind.least >= 100))
 
-#: The same where most variables are integers: from 300·D evaluations on as for real numbers.
+#: Kinds where most variables are integers: from 300·D evaluations on as for real numbers.
 DISCRETE_KINDS = (
     CATEGORICAL_KINDS[0], KINDS[3]._replace(least=300),
     *(kind for kind in KINDS if kind.least >= 500),

@@ -225,8 +225,6 @@ class Turns:
 
     def shares(self, chosen: int) -> FloatArray:
         """Return the current target share of each member."""
-        if self.selector is not None and len(self.continuing) == len(self.members):
-            return self.selector.probabilities
         shares = np.zeros(len(self.members))
         if self.selector is None:
             shares[chosen] = 1.0
