@@ -374,3 +374,44 @@ def test_rounding_errors_do_not_hide_that_all_is_convex():
     )  # fmt: skip
     assert result.success
     assert result.nfev < 700
+
+
+def test_a_local_run_goes_on_where_its_start_was_better():
+    """The first full step leads to a corner of a higher value, far from any optimum."""
+
+    def camel(x):
+        a, b = x
+        return 4 * a**2 - 2.1 * a**4 + a**6 / 3 + a * b - 4 * b**2 + 4 * b**4
+
+    limit = {
+        "type": "ineq",
+        "fun": lambda x: 1.5 + np.sin(4 * np.pi * x[0]) - 2 * np.sin(2 * np.pi * x[1]) ** 2,
+    }
+    bounds = [(-1, 0.75), (-1, 1)]
+    result = uaos.minimize(camel, bounds, x0=[0.5, 0.5], constraints=limit, method="SQP")
+    assert result.success
+    assert result.fun < 0.18  # 0.374 at the start
+
+
+def test_a_line_search_that_fails_at_a_kink_is_no_convergence():
+    def kinks(x):
+        return 10 * abs(x[1] - x[0] ** 2) + abs(1 - x[0])  # 0 at (1, 1)
+
+    line = {"type": "ineq", "fun": lambda x: 3 - x.sum()}
+    result = uaos.minimize(
+        kinks, [(-5, 5)] * 2, x0=[-1.2, 1], constraints=line, method="SQP"
+    )  # fmt: skip
+    assert result.fun > 0.1
+    assert not result.success
+    assert result.message == "a run ended before it reached an optimum"
+
+
+def test_many_variables_have_their_constraints_met_by_the_default():
+    def bowl(x):
+        return float(np.sum((x - 1) ** 2))
+
+    limits = {"type": "ineq", "fun": lambda x: [300 - x @ x, x[0] + x[1] - 3]}
+    result = uaos.minimize(bowl, [(-5, 5)] * 600, constraints=limits, budget="10D", seed=1)
+    assert result.maxcv == 0
+    # Without the second constraint: all x at √0.5; that costs less than 1.
+    assert result.fun == pytest.approx(600 * (1 - np.sqrt(0.5)) ** 2, abs=3)

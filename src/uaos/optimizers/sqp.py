@@ -53,6 +53,8 @@ _MAX_TRIALS = 10
 _FIRST_WEIGHT, _INSIDE_WEIGHT, _LAST_WEIGHT = 1e3, 1e3, 1e9
 # Runs that violate constraints by no more than this have ended at an optimum.
 _MET = 1e-6
+# It is one if the model promises no more than this share of the value, or of 1.
+_OPTIMAL = 1e-6
 # Larger violations that a step saves are worth at least this many times the rounding errors.
 _WORTH = 100.0
 # Starting points drawn for each run, which starts from the one furthest from earlier starts.
@@ -216,6 +218,12 @@ class SQP(RestartingSearch):
         return self._optima.repeated if self._tangents.convex else self._optima.known
 
     @property
+    def doubt(self) -> str:  # noqa: D102 (see Optimizer)
+        settled = bool(self.settled) and self.settled[0] <= self.best_fitness
+        infeasible = not np.isfinite(self.best_fitness)  # which the message says
+        return "" if settled or infeasible else "a run ended before it reached an optimum"
+
+    @property
     def candidates(self) -> FloatArray:
         """The present point of the run, if it meets the constraints, and the best point."""
         violated = self._violated(self._c) > np.where(self._equal(), _MET, 0.0)
@@ -279,10 +287,16 @@ class SQP(RestartingSearch):
         if self._return_inside():
             return
         self._ended = True
-        if self._independent and self._violated(self._c).max(initial=0.0) <= _MET:
-            self._end_settled()
-            if np.isfinite(self._f):
-                self._optima.add(self._f, self._x)
+        if not (self._independent and self._violated(self._c).max(initial=0.0) <= _MET):
+            return
+        size = _OPTIMAL * max(1.0, abs(self._f))
+        if self._promise <= max(size, self._noise()):
+            # Points that miss equalities by a little count as feasible, and may be better.
+            ahead = self._f - self.best_fitness
+            near = ahead <= size + _MET * float(self._penalties.sum())
+            self._settle(min(self._f, self.best_fitness) if near else self._f)
+        if np.isfinite(self._f):
+            self._optima.add(self._f, self._x)
 
     def _return_inside(self) -> bool:
         """Go on with a short step to the feasible side of inequalities, if that is promising."""
@@ -559,7 +573,8 @@ class SQP(RestartingSearch):
             self._no_progress()
             return
         factor = _HOPELESS_COARSE if self._spread > 0 else _HOPELESS
-        hopeless = feasible and self._f - self.best_fitness > factor * self._promise
+        behind = self._f - self.best_fitness > factor * self._promise
+        hopeless = self._runs > 1 and feasible and behind
         self._behind = self._behind + 1 if hopeless else 0
         if self._behind >= _MAX_BEHIND:
             self._end()

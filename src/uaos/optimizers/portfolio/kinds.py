@@ -67,11 +67,15 @@ class Seat:
         )
 
 
+#: Above this dimension CMA-ES, whose steps cost D² operations, gives way to differential evolution.
+LARGE = 500
+
+
 class Kind(NamedTuple):
     """Kind of problem, with the members and the selector that suit it.
 
     The selector is :func:`leader_method` with `kappa`. The members are those of `first`, then those
-    of `then` up to :data:`LARGE` variables and those of `large` beyond. Members that cannot handle
+    of `then` up to `most` variables and those of `large` beyond. Members that cannot handle
     constraints or integers are left out where a problem has them.
     """
 
@@ -80,10 +84,8 @@ class Kind(NamedTuple):
     first: tuple[Seat, ...]
     then: tuple[Seat, ...]
     large: tuple[Seat, ...]
+    most: int = LARGE
 
-
-#: Above this dimension CMA-ES, whose steps cost D² operations, gives way to differential evolution.
-LARGE = 500
 
 _LOCAL = Seat("BFGS", cap=250)
 _FINISHING = Seat("BFGS", share=0.15, cap=250, finish_share=0.2, finish_cap=50)
@@ -139,9 +141,10 @@ _SQP_LONG = dataclasses.replace(_SQP, cap=np.inf)
 
 #: Kinds under constraints. Sequential quadratic programming comes first, with its restarts, and
 #: alone in a short run: methods without a model of the constraints need ten times the evaluations.
+#: Above 2,000 variables its quadratic programs take too long.
 CONSTRAINED_KINDS = (
     #    least  kappa  first     then                        large
-    Kind(     0, 20.0, (),       (Seat("SQP"),),             (_DE_2D,)),
+    Kind(     0, 20.0, (),       (Seat("SQP"),),             (_DE_2D,), most=2_000),
     Kind(   500, 20.0, (_SQP_LONG,), (_CMA_SHARE, _DE_2D),   (_DE_2D,)),
     Kind( 3_000, 20.0, (_SQP,),  (_CMA_SHARE, _DE_5D),       (_DE_5D,)),
     Kind(20_000, KAPPA, (_SQP,), (_CMA, _DE),                (_DE,)),
@@ -266,7 +269,7 @@ def default_members(
     ['SQP', 'CMA-ES', 'mix']
     """
     kind = kind_of(dimension, budget, traits)
-    seats = kind.first + (kind.then if dimension <= LARGE else kind.large)
+    seats = kind.first + (kind.then if dimension <= kind.most else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
 
 
