@@ -14,7 +14,7 @@ from uaos.optimizers.gaussian_process import (
     condition,
     covariance,
     default_hyper,
-    fit,
+    fitted_hyper,
     log_improvement,
 )
 from uaos.optimizers.mixed import Coordinates
@@ -52,7 +52,8 @@ def test_a_fit_is_no_worse_than_the_prior_and_interpolates_smooth_values() -> No
     values = np.sin(6 * points[:, 0])
     values -= values.mean()
     no_category = np.array([False])
-    model = fit(points, values, no_category)
+    hyper = fitted_hyper(points, values, no_category)
+    model = condition(points, values, no_category, hyper)
     before = _loss(points, values, no_category, default_hyper(1))[0]
     assert _loss(points, values, no_category, model.hyper)[0] <= before
     mean, deviation = model.predict(points)

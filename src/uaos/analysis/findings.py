@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from uaos.analysis.focus import FocusTest, Ratio
+from uaos.analysis.focus import SAME, FocusTest, Ratio
 from uaos.analysis.scoring import ALPHA, MIN_PROBLEMS, Pair
 from uaos.analysis.sectioning import Section
 from uaos.optimizers.configuration import UNIFORM
 from uaos.text import count, join_names, two_digits
 
 _Configurations = Mapping[str, Mapping[str, object]]
-#: The outcome of a test that is not significant, as all tables word it.
-SAME = "no significant difference"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from uaos.analysis.scoring import ALPHA, ProblemKey, problem_outcomes
 from uaos.arrays import FloatArray
 from uaos.statistics import holm, stratified_rank_sum_test, wilcoxon_test
 
+#: The outcome of a test that is not significant, as all tables word it.
+SAME = "no significant difference"
 #: Smallest number of runs per problem for testing runs instead of the medians of problems.
 MIN_RUNS = 3
 # Resamples for an interval, and the quantiles that are its ends.
@@ -111,7 +113,7 @@ class FocusTest:
     def outcome(self) -> str:
         """Return "better", "worse" or "no significant difference"."""
         if not self.p_holm < ALPHA:
-            return "no significant difference"
+            return SAME
         return "better" if self.direction < 0 else "worse"
 
 

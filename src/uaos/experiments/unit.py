@@ -17,7 +17,8 @@ from uaos.problems import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import Evaluator
 from uaos.runs.noise import NoiseMeter
-from uaos.runs.run import Observer, Run, problem_arguments
+from uaos.runs.run import Observer, Run
+from uaos.runs.search import problem_arguments
 from uaos.runs.stopping import Budget, Done, StoppingRule
 
 

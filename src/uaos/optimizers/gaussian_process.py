@@ -31,7 +31,7 @@ _ROOT_5 = math.sqrt(5.0)
 
 
 class GaussianProcess(NamedTuple):
-    """A fitted process; made by :func:`fit`.
+    """A fitted process; made by :func:`condition`.
 
     Attributes
     ----------
@@ -108,10 +108,10 @@ def length_gradient(
     return gradient
 
 
-def fit(
+def fitted_hyper(
     points: FloatArray, values: FloatArray, categories: BoolArray, start: FloatArray | None = None
-) -> GaussianProcess:
-    """Fit a process to values of mean 0.
+) -> FloatArray:
+    """Return the hyper-parameters of a process that fit values of mean 0.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ def fit(
 
     Returns
     -------
-    GaussianProcess
+    ndarray, shape (d + 1,)
     """
     starts = [default_hyper(points.shape[1]), *([] if start is None else [start])]
     fits = [_descend(points, values, categories, hyper) for hyper in starts]
-    return condition(points, values, categories, min(fits, key=lambda fitted: fitted[0])[1])
+    return min(fits, key=lambda fitted: fitted[0])[1]
 
 
 def _descend(

@@ -317,7 +317,7 @@ class MixedSQP(RestartingSearch):
         norms = np.where(norms > 0, norms, 1.0)
         hessian = model.hessian * np.outer(units, units)
         hessian = hessian + 1e-9 * max(float(np.trace(hessian)), 1e-12) * np.eye(len(units))
-        held = np.maximum(high - low, 0.0) == 0
+        held = high <= low
         free = ~held
         step = np.where(held, low, 0.0)
         offset = model.c + model.jacobian @ step

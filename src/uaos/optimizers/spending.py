@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+#: Evaluations per dimension of a run without a budget.
+DEFAULT_PER_DIMENSION = 10_000
+
 
 @dataclass
 class Spending:

@@ -369,10 +369,8 @@ class SQP(RestartingSearch):
         With constraints, coarse runs take wide differences in any case.
         """
         self._phase = "gradient"
-        gradient, jacobian = (
-            first_gradient(self.details),
-            first_jacobian(self.details, len(self._c)),
-        )
+        gradient = first_gradient(self.details)
+        jacobian = first_jacobian(self.details, len(self._c))
         self._known = None if gradient is None else gradient * self._scale
         coarse = self._spread > 0 and len(self._c) > 0
         self._exact = self._known is not None and jacobian is not None and not coarse

@@ -32,7 +32,7 @@ from uaos.optimizers.details import constraint_values
 from uaos.optimizers.gaussian_process import (
     GaussianProcess,
     condition,
-    fit,
+    fitted_hyper,
     log_improvement,
     log_probability,
 )
@@ -223,7 +223,7 @@ class Proposer:
             start = None
         if start is None or not self.fitted_to:
             few = _best_and_others(order, _MOST_FITTED)
-            start = fit(scaled[few], values[few], coordinates.categories, start).hyper
+            start = fitted_hyper(scaled[few], values[few], coordinates.categories, start)
             self.hyper[number] = start
         rows = _best_and_others(order, _MOST)
         return condition(scaled[rows], values[rows], coordinates.categories, start)

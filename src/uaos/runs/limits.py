@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from uaos.checks import evaluation_count, nonnegative_number, parse_budget
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.de.optimizer import DEFAULT_BUDGET
+from uaos.optimizers.spending import DEFAULT_PER_DIMENSION
 from uaos.problems.problem import Problem
 from uaos.runs.memory import PointMemory
 from uaos.runs.stopping import (
@@ -74,7 +74,7 @@ class Limits:
 
     def evaluations(self, problem: Problem) -> int:
         """Return the budget, by default a multiple of the dimension."""
-        return self.budget or DEFAULT_BUDGET * max(1, problem.space.dimension)
+        return self.budget or DEFAULT_PER_DIMENSION * max(1, problem.space.dimension)
 
     def rules(
         self, problem: Problem, callback: Callable[..., object] | None, memory: PointMemory

@@ -8,12 +8,8 @@ import numpy as np
 
 from uaos import jit
 from uaos.arrays import FloatArray
-from uaos.errors import InvalidParameter
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.details import Details
-from uaos.optimizers.registry import optimizer_class
-from uaos.problems.problem import Problem
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.noise import ExactValues
@@ -247,31 +243,6 @@ class Run:
         assert self.ending is not None
         feasible = self.optimizer.best_violation == 0 or bool(np.isfinite(result.fun))
         return described(result, self.ending, self.evaluator, feasible=feasible)
-
-
-def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:
-    """Return the arguments that tell an optimizer about the problem: box, integers, constraints.
-
-    Raises
-    ------
-    InvalidParameter
-        If there are constraints, and the optimizer cannot handle them.
-    """
-    kind = optimizer_class(configuration.optimizer)
-    space = problem.space
-    arguments: dict[str, Any] = {"bounds": space.box, "integrality": space.integrality}
-    if not problem.constrained:
-        return arguments
-    if "constraints" not in kind.handles:
-        raise InvalidParameter(
-            f"{configuration.name} cannot handle constraints; use the default method, a "
-            "differential evolution or CMA-ES",
-            name="method",
-            value=configuration.name,
-        )
-    if "constrained" in kind.settings_class.keywords():
-        arguments["constrained"] = True
-    return arguments
 
 
 def described(result: Result, ending: Ending, evaluator: Evaluator, *, feasible: bool) -> Result:

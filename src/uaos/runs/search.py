@@ -20,7 +20,6 @@ from uaos.result import Ending
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.known import Known
 from uaos.runs.limits import Limits
-from uaos.runs.run import problem_arguments
 from uaos.runs.stopping import BROKEN, INTERRUPTED
 from uaos.statefile import SavedState
 
@@ -134,6 +133,31 @@ class SearchSetup:
         optimizer = self.build(starts if len(starts) else None)
         known.teach(optimizer, evaluator, counted=False)
         return optimizer
+
+
+def problem_arguments(problem: Problem, configuration: Configuration) -> dict[str, Any]:
+    """Return the arguments that tell an optimizer about the problem: box, integers, constraints.
+
+    Raises
+    ------
+    InvalidParameter
+        If there are constraints, and the optimizer cannot handle them.
+    """
+    kind = optimizer_class(configuration.optimizer)
+    space = problem.space
+    arguments: dict[str, Any] = {"bounds": space.box, "integrality": space.integrality}
+    if not problem.constrained:
+        return arguments
+    if "constraints" not in kind.handles:
+        raise InvalidParameter(
+            f"{configuration.name} cannot handle constraints; use the default method, a "
+            "differential evolution or CMA-ES",
+            name="method",
+            value=configuration.name,
+        )
+    if "constrained" in kind.settings_class.keywords():
+        arguments["constrained"] = True
+    return arguments
 
 
 def _check_settings(settings: Mapping[str, object], configuration: Configuration) -> None:

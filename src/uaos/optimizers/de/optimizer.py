@@ -50,6 +50,7 @@ from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.registration import register
 from uaos.optimizers.saving import load_run
 from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.spending import DEFAULT_PER_DIMENSION
 from uaos.result import Result
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
@@ -61,8 +62,6 @@ _DIFFERENCES = (layout.PARTNERS - 1) // 2
 # The rule by which a population that does not restart stagnates.
 _PATIENCE = Stagnation(spread=0.0)
 
-#: Evaluations for each dimension where no budget is given.
-DEFAULT_BUDGET = 10_000
 #: Under noise, parents are evaluated again after this many generations.
 REASSESSMENT = 3
 #: The columns of the history beside those of every history.
@@ -178,7 +177,7 @@ class DifferentialEvolution(Optimizer):
         self.pool = Pool(settings)
         if self.history is not None:
             self.history = History(self.pool.names, COLUMNS)
-        self._horizon = DEFAULT_BUDGET * self.dimension
+        self._horizon = DEFAULT_PER_DIMENSION * self.dimension
         self._NP_end: int | None = None
         if isinstance(settings.NP_schedule, Linear):
             self._NP_end = settings.NP_schedule.end(self.dimension, self.pool.members)
