@@ -101,12 +101,42 @@ def test_nested_conditions_are_learned() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
     study.optimize(nested, n_trials=50)
     distributions = {n: d for trial in study.trials for n, d in trial.distributions.items()}
-    space = _space_of(distributions, study.trials)
+    space, _ = _space_of(distributions, study.trials)
     when = {v.name: v.domain.when for v in space if v.domain.when}
     assert when == {
         "layers": {"model": [0]}, "units 0": {"model": [0]}, "kernel": {"model": [1]},
         "units 1": {"layers": [2, 3]}, "units 2": {"layers": [3]}, "degree": {"kernel": [1]},
     }  # fmt: skip
+
+
+def branches(trial: "optuna.Trial") -> float:
+    """0 with kind b, rate 0.05, n 7; the rate and n have another range with each kind."""
+    kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+    low, high = {"a": (1e-5, 1e-3), "b": (1e-3, 1.0), "c": (1e-5, 1e-3)}[kind]
+    rate = trial.suggest_float("rate", low, high, log=True)
+    n = trial.suggest_int("n", 1, 4) if kind == "a" else trial.suggest_int("n", 3, 9)
+    extra = trial.suggest_float("rate 0", 0, 1) if n > 6 else 1.0
+    return (np.log10(rate / 0.05)) ** 2 + abs(n - 7) + extra
+
+
+def test_ranges_that_depend_on_a_choice_are_learned() -> None:
+    study = study_of(branches, 80)
+    distributions = {n: d for trial in study.trials for n, d in trial.distributions.items()}
+    space, parameters = _space_of(distributions, study.trials)
+    ranges = {
+        label: (p.distribution.low, p.distribution.high, sorted(space[label].domain.when["kind"]))
+        for label, p in parameters.items() if p.one_of_several
+    }  # fmt: skip
+    assert sorted(ranges.values()) == [
+        (1e-5, 1e-3, [0, 2]), (1e-3, 1.0, [1]), (1, 4, [0]), (3, 9, [1, 2]),
+    ]  # fmt: skip
+    assert not set(ranges) & set(distributions)
+    assert study.best_value < 0.01
+
+
+def test_choices_may_be_lists() -> None:
+    study = study_of(lambda trial: len(trial.suggest_categorical("layers", [[8, 8], [16]])), 15)
+    assert study.best_params == {"layers": [16]}
 
 
 def test_a_contradicted_condition_is_dropped() -> None:
@@ -117,7 +147,7 @@ def test_a_contradicted_condition_is_dropped() -> None:
         params={"model": "machine", "kernel": None, "degree": 3},
         distributions={n: distributions[n] for n in ("model", "kernel", "degree")}, value=0.0,
     )  # fmt: skip
-    space = _space_of(distributions, [*study.trials, contradicting])
+    space, _ = _space_of(distributions, [*study.trials, contradicting])
     assert space["degree"].domain.when is None
 
 

@@ -7,10 +7,10 @@ so that studies are resumed and shared by workers as with Optuna's own samplers.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,8 @@ _USED = (*_FINISHED, TrialState.RUNNING, TrialState.FAIL)
 _CONSTRAINTS = "constraints"
 # Integers with more values are not taken for the number of other parameters.
 _MOST_VALUES = 100
+# Parameters with more ranges have a range of their own in each trial.
+_MOST_RANGES = 10
 
 
 class OptunaSampler(BaseSampler):
@@ -70,12 +72,13 @@ class OptunaSampler(BaseSampler):
     Notes
     -----
     All parameters that finished trials have are modeled together, conditional ones as well: where a
-    trial lacks a parameter, the model has the middle of its range. Parameters that no trial has had
-    yet are drawn at random; so are those whose names are not printable or above 250 characters. A
-    pruned trial counts with its last intermediate value, but as no better than the median of the
-    complete ones; a running trial keeps others away from its point. A failed trial has the median
-    value if the nearest other trial failed, too, and is ignored otherwise. A study with several
-    objectives is refused.
+    trial lacks a parameter, the model has the middle of its range. If another parameter decides
+    which of several ranges a parameter has, each range is modeled as a parameter. Parameters that
+    no trial has had yet are drawn at random; so are those whose names are not printable or above
+    250 characters. A pruned trial counts with its last intermediate value, but as no better than
+    the median of the complete ones; a running trial keeps others away from its point. A failed
+    trial has the median value if the nearest other trial failed, too, and is ignored otherwise. A
+    study with several objectives is refused.
 
     Examples
     --------
@@ -146,22 +149,22 @@ class OptunaSampler(BaseSampler):
         if not search_space:
             return {}
         trials = study.get_trials(deepcopy=False, states=_USED)
-        space = _space_of(search_space, [t for t in trials if t.state in _FINISHED])
+        finished = [t for t in trials if t.state in _FINISHED]
+        space, parameters = _space_of(search_space, finished)
         coordinates = Coordinates.of(space)
-        finished = sum(t.state in _FINISHED for t in trials)
         complete = sum(t.state == TrialState.COMPLETE for t in trials)
         with self._lock:
-            if finished < self._startup or complete < 2:
+            if len(finished) < self._startup or complete < 2:
                 point = coordinates.uniform(1, self._rng)[0]
             else:
                 others = [t for t in trials if t.number != trial.number and t.params]
-                points = np.array([_as_point(space, search_space, t) for t in others])
+                points = np.array([_as_point(space, parameters, t) for t in others])
                 points = coordinates.rounded(points)
                 used = _used(coordinates, points, others)
                 scores, constrained = self._scores(study, [others[k] for k in used])
                 point, _ = self._proposer(coordinates, points[used], scores, self._rng, constrained)
         values = space.decode(point)
-        return {n: _external(search_space[n], value) for n, value in values.items()}
+        return dict(parameters[label].external(value) for label, value in values.items())
 
     def sample_independent(
         self,
@@ -254,28 +257,91 @@ def _check_single(study: Study) -> None:
         )  # fmt: skip
 
 
+class _Parameter(NamedTuple):
+    """A parameter, or one of several ranges that it has in different branches of an objective."""
+
+    name: str
+    distribution: BaseDistribution
+    one_of_several: bool = False
+
+    def is_in(self, trial: FrozenTrial) -> bool:
+        """Return whether a trial has the parameter, with this range if it has several."""
+        same = not self.one_of_several or trial.distributions.get(self.name) == self.distribution
+        return same and self.name in trial.params
+
+    def external(self, value: Any) -> tuple[str, Any]:
+        """Return the name and a value of the variable as Optuna has it."""
+        if isinstance(self.distribution, CategoricalDistribution):
+            value = self.distribution.choices[value]
+        return self.name, value
+
+
 def _space_of(
     distributions: Mapping[str, BaseDistribution], trials: Sequence[FrozenTrial]
-) -> Space:
+) -> tuple[Space, dict[str, _Parameter]]:
     """Return the parameters as named variables, with the conditions that the trials show.
 
     A parameter that some trials lack depends on another one if that decides in all trials whether
     they have it: a categorical parameter by its choice, an integer by being small or large enough.
+    Likewise another one may decide which of several ranges a parameter has. Each range is a
+    variable then.
     """
-    variables = {name: _as_variable(d) for name, d in distributions.items()}
-    has = {name: np.array([name in trial.params for trial in trials]) for name in variables}
-    parents = [n for n, d in distributions.items() if isinstance(d, CategoricalDistribution)]
-    parents += [n for n, d in distributions.items() if isinstance(d, IntDistribution)]
-    parents.sort(key=lambda name: -has[name].sum())  # those that exist in most trials first
-    for name, variable in variables.items():
-        for parent in parents if not all(has[name]) else ():
+    ranges = {
+        name: list(dict.fromkeys(t.distributions[name] for t in trials if name in t.params))
+        for name, distribution in distributions.items()
+        if not isinstance(distribution, CategoricalDistribution)  # whose choices do not change
+    }
+    parameters = {name: _Parameter(name, d) for name, d in distributions.items()}
+    parents = [parameter for name, parameter in parameters.items() if len(ranges.get(name, ())) < 2]
+    variables: dict[str, Real | Integer | Categorical] = {}
+    for name, own in ranges.items():
+        if 1 < len(own) <= _MOST_RANGES and all(map(_can_be_modeled, own)):
+            several = {
+                _unused(f"{name[:200]} {k}", {**distributions, **parameters}): _Parameter(
+                    name, distribution, True
+                )
+                for k, distribution in enumerate(own)
+            }
+            conditional = _with_conditions(several, parents, trials)
+            if all(variable.when for variable in conditional.values()):
+                variables |= conditional
+                parameters |= several
+                del parameters[name]
+    single = {name: p for name, p in parameters.items() if not p.one_of_several}
+    variables |= _with_conditions(single, list(single.values()), trials)
+    return Space(variables), parameters
+
+
+def _unused(label: str, names: Container[str]) -> str:
+    """Return a label that is not the name of a parameter."""
+    while label in names:
+        label += "'"
+    return label
+
+
+def _with_conditions(
+    parameters: Mapping[str, _Parameter],
+    others: Sequence[_Parameter],
+    trials: Sequence[FrozenTrial],
+) -> dict[str, Real | Integer | Categorical]:
+    """Return parameters as variables, with conditions on other parameters."""
+    kinds = CategoricalDistribution, IntDistribution
+    parents = [p for kind in kinds for p in others if isinstance(p.distribution, kind)]
+    exists = {p.name: np.array([p.is_in(trial) for trial in trials]) for p in parents}
+    parents.sort(key=lambda p: -exists[p.name].sum())  # those that exist in most trials first
+    variables = {label: _as_variable(p.distribution) for label, p in parameters.items()}
+    for label, parameter in parameters.items():
+        present = np.array([parameter.is_in(trial) for trial in trials])
+        for parent in parents if not all(present) else ():
+            there = exists[parent.name]
             # One that always exists with the parameter, and in other trials, too: no cycles.
-            if has[parent].sum() > has[name].sum() and all(has[parent][has[name]]):
-                values = _deciding(distributions[parent], parent, trials, has[name])
+            if there.sum() > present.sum() and all(there[present]):
+                values = _deciding(parent.distribution, parent.name, trials, present)
                 if values:
-                    variables[name] = dataclasses.replace(variable, when={parent: values})
+                    when = {parent.name: values}
+                    variables[label] = dataclasses.replace(variables[label], when=when)
                     break
-    return Space(variables)
+    return variables
 
 
 def _deciding(
@@ -331,23 +397,15 @@ def _as_variable(distribution: BaseDistribution) -> Real | Integer | Categorical
     return Integer(distribution.low, distribution.high, distribution.log, step)
 
 
-def _external(distribution: BaseDistribution, value: Any) -> Any:
-    """Return a value of the variable as Optuna has it."""
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[value]
-    return value
-
-
-def _as_point(
-    space: Space, distributions: Mapping[str, BaseDistribution], trial: FrozenTrial
-) -> FloatArray:
+def _as_point(space: Space, parameters: Mapping[str, _Parameter], trial: FrozenTrial) -> FloatArray:
     """Return the coordinates of a trial, the middle of the range for parameters it lacks."""
     point = []
     for variable in space:
         low, high, kind = variable.domain.coordinate
         number = 0.5 * (low + high)
-        if variable.name in trial.params:
-            internal = distributions[variable.name].to_internal_repr(trial.params[variable.name])
+        parameter = parameters[variable.name]
+        if parameter.is_in(trial):
+            internal = parameter.distribution.to_internal_repr(trial.params[parameter.name])
             number = min(max(variable.domain.encode(internal), low), high)
         point.append(number if kind == "real" else np.floor(number))
     return np.array(point)
