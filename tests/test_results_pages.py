@@ -6,8 +6,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from report_cases import experiment
 
 from uaos import configuration
+from uaos.analysis import Results
+from uaos.analysis.art import TABLE_TARGETS, reference_time, running_times
+from uaos.analysis.tables import coco_number
+from uaos.problems import reference
 
 ROOT = Path(__file__).parents[1]
 
@@ -86,3 +91,32 @@ def test_notes_of_the_catalogue_say_what_their_data_say(made: ModuleType) -> Non
     solved = {row[0]: row[1] for row in made.overview("irace-full-winners", ("all",))}
     assert f"solves {solved['U-AOS-FW-inferred']} of 312 problems" in note
     assert f"(as printed: {solved['U-AOS-FW']})" in note
+
+
+@pytest.mark.parametrize(
+    ("page", "start", "method"),
+    [
+        ("literature-20d.md", "| f1 | ", "PDP"),
+        ("literature-20d.md", "| f1 | ", "F-AUC-PM"),
+        ("bbob-20d.md", "| 1 | ", "JADE"),
+        ("bbob-20d.md", "| 1 | ", "U-AOS-FW"),
+        ("bbob-20d.md", "| 1 | ", "Compass-tuned"),
+    ],
+)
+def test_runs_of_an_earlier_version_come_out_again(
+    made: ModuleType, tmp_path: Path, page: str, start: str, method: str
+) -> None:
+    """Pages say so: here, 13 runs on f1, by every running time that the page has of them."""
+    store = experiment(
+        tmp_path / "again.db", method, functions="1", dimension=20, instances="test",
+        budget="10000D", uniform=False,
+    )  # fmt: skip
+    known = reference("bbob").running_times("f1", 20)
+    cells = running_times(Results.read(store).runs[method, "f1", 20])
+    found = [
+        coco_number(cell.art / reference_time(known, target))
+        for cell, target in zip(cells, TABLE_TARGETS, strict=True)
+    ]
+    lines = (made.RESULTS / page).read_text("utf-8").replace("*", "").splitlines()
+    (row,) = (line for line in lines if line.startswith(f"{start}{method} |"))
+    assert [cell.split()[0] for cell in row.strip("| ").split(" | ")[2:-1]] == found
