@@ -442,7 +442,7 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
             )
         if isinstance(value, np.generic):  # whose arithmetic may overflow
             object.__setattr__(parameter, name, value.item())
-    low, high, step = parameter.low, parameter.high, parameter.step
+    low, high = parameter.low, parameter.high
     if not low < high:
         raise InvalidParameter(
             f"the range of {ends} is empty; expected low < high, or for a single value that value "
@@ -460,22 +460,29 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
             f"{ends} has a log scale, but begins at {low:g}; expected low > 0",
             name="low", value=low,
         )  # fmt: skip
-    if step is not None and (parameter.log or not 0 < step <= high - low):
-        problem = "has a log scale, too; expected one of them" if parameter.log else (
-            f"does not fit; expected more than 0 and at most {high - low:g}"
-        )  # fmt: skip
-        raise InvalidParameter(
-            f"step {shortened(step)} of {ends} {problem}", name="step", value=step
-        )
-    if step is not None and kind is numbers.Real and (high - low) / step > LARGEST_EXACT:
-        raise InvalidParameter(
-            f"step {step:g} of {ends} is too small to be told from none; omit it",
-            name="step", value=step,
-        )  # fmt: skip
+    if parameter.step is not None:
+        _check_step(parameter, parameter.step, ends)
     for name, end in (("hard_low", low), ("hard_high", high)):
         declared = getattr(parameter, name)
         if declared is None or math.isnan(declared):
             object.__setattr__(parameter, name, end)
+
+
+def _check_step(parameter: Real | Integer, step: float, ends: str) -> None:
+    """Check that a step fits a range, which `ends` describes."""
+    width = parameter.high - parameter.low
+    if parameter.log or not 0 < step <= width:
+        problem = "has a log scale, too; expected one of them" if parameter.log else (
+            f"does not fit; expected more than 0 and at most {width:g}"
+        )  # fmt: skip
+        raise InvalidParameter(
+            f"step {shortened(step)} of {ends} {problem}", name="step", value=step
+        )
+    if isinstance(parameter, Real) and width / step > LARGEST_EXACT:
+        raise InvalidParameter(
+            f"step {step:g} of {ends} is too small to have an effect; omit it",
+            name="step", value=step,
+        )  # fmt: skip
 
 
 def _check_default(parameter: Real | Integer | Categorical) -> None:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,31 +64,10 @@ class Constraint:
         self.function: Callable[..., ArrayLike] | None = None
         self.jac: Callable[..., ArrayLike] | None = None
         self.matrix: FloatArray | None = None
-        jac: object = None
-        lb: ArrayLike = 0.0
-        ub: ArrayLike = np.inf
         if isinstance(specification, Mapping):
-            kind, self.function = specification.get("type"), specification.get("fun")
-            if kind not in ("eq", "ineq") or not callable(self.function):
-                raise _invalid_constraint(specification)
-            args = specification.get("args", ())
-            if not isinstance(args, tuple | list):
-                raise _invalid_constraint(specification)
-            self._args = tuple(args)
-            jac = specification.get("jac")
-            ub = 0.0 if kind == "eq" else np.inf
+            lb, ub, jac = self._read_dict(specification)
         elif hasattr(specification, "lb") and hasattr(specification, "ub"):
-            lb, ub = specification.lb, specification.ub
-            if hasattr(specification, "A"):
-                matrix = specification.A
-                dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-                numbers = feedback_numbers(dense, "the matrix of a constraint is")
-                self.matrix = np.atleast_2d(numbers)
-            elif hasattr(specification, "fun"):
-                self.function = specification.fun
-                jac = getattr(specification, "jac", None)
-                if not callable(self.function):
-                    raise _invalid_constraint(specification)
+            lb, ub, jac = self._read_object(specification)
         else:
             raise _invalid_constraint(specification)
         if callable(jac):  # not the name of a difference scheme, as SciPy has it
@@ -102,6 +82,31 @@ class Constraint:
                 f"(lb, ub) of a constraint is {shortened((lb, ub))}; expected numbers lb <= ub",
                 name="(lb, ub) of constraints", value=(lb, ub),
             )  # fmt: skip
+
+    def _read_dict(self, specification: Mapping[str, Any]) -> tuple[ArrayLike, ArrayLike, object]:
+        """Take the function from a dict; return its limits and its gradient."""
+        kind, self.function = specification.get("type"), specification.get("fun")
+        args = specification.get("args", ())
+        is_valid = kind in ("eq", "ineq") and callable(self.function)
+        if not is_valid or not isinstance(args, tuple | list):
+            raise _invalid_constraint(specification)
+        self._args = tuple(args)
+        return 0.0, 0.0 if kind == "eq" else np.inf, specification.get("jac")
+
+    def _read_object(self, specification: Any) -> tuple[ArrayLike, ArrayLike, object]:
+        """Take the matrix or the function from an object; return its limits and its gradient."""
+        jac: object = None
+        if hasattr(specification, "A"):
+            matrix = specification.A
+            dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
+            numbers = feedback_numbers(dense, "the matrix of a constraint is")
+            self.matrix = np.atleast_2d(numbers)
+        elif hasattr(specification, "fun"):
+            self.function = specification.fun
+            jac = getattr(specification, "jac", None)
+            if not callable(self.function):
+                raise _invalid_constraint(specification)
+        return specification.lb, specification.ub, jac
 
     def values(self, X: FloatArray, vectorized: bool) -> FloatArray:
         """Return the value of each function at each point, (n, M) for points (n, D)."""

@@ -79,14 +79,19 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             raise InvalidParameter(
                 f"bounds[{j}] is {(a, b)}; expected {expected}", name=f"bounds[{j}]", value=(a, b)
             )
-        bounded = np.isfinite(a) and np.isfinite(b)
-        if bounded and not (np.isfinite(b - a) and np.isfinite(a + b)):
-            raise InvalidParameter(
-                f"bounds[{j}] is {(a, b)}, where high - low or high + low overflows; rescale the "
-                "variable",
-                name=f"bounds[{j}]", value=(a, b),
-            )  # fmt: skip
+        _check_overflow(j, a, b)
     return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def _check_overflow(j: int, low: float, high: float) -> None:
+    """Raise if the bounds of coordinate j are finite, but their difference or sum is not."""
+    bounded = np.isfinite(low) and np.isfinite(high)
+    if bounded and not (np.isfinite(high - low) and np.isfinite(low + high)):
+        raise InvalidParameter(
+            f"bounds[{j}] is {(low, high)}, where high - low or high + low overflows; rescale the "
+            "variable",
+            name=f"bounds[{j}]", value=(low, high),
+        )  # fmt: skip
 
 
 def _without_none(bounds: object) -> object:
