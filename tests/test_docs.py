@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_info
 import uaos
 from uaos.cli import load_commands
 from uaos.optimizers.de.strategies import STRATEGIES
+from uaos.optimizers.portfolio.kinds import KINDS, NOISY_KINDS, Kind, kind_of
 from uaos.selection.components import FAMILIES, components
 from uaos.selection.descriptions import describe
 
@@ -218,6 +219,45 @@ def test_a_notebook_fails_if_one_of_its_commands_fails(tmp_path: Path) -> None:
     assert run.returncode
     assert "exit status 3: exit 3" in run.stderr
     assert not pages.exists()
+
+
+def _local_search(kind: Kind) -> str:
+    """Return what the page of the portfolio says of the introduction of the local search."""
+    seat = next((seat for seat in kind.first if seat.name == "BFGS"), None)
+    if seat is None:
+        return "does not take part"
+    if seat.once:
+        return f"at most {seat.cap:g}·D, then retires"
+    if seat.share == np.inf:
+        return "until it has converged"
+    if seat.steady_cap:
+        return f"{seat.share:.0%} of the budget; at most {seat.steady_cap:g}·D while it gains"
+    return f"{seat.share:.0%}, at most {seat.cap:g}·D"
+
+
+def _differential_evolution(kind: Kind) -> str:
+    seat = next((seat for seat in kind.then if seat.name == "mix"), None)
+    if seat is None:
+        return "does not take part"
+    start = "not introduced" if seat.share == np.inf else f"{seat.share:.0%}"
+    return f"{start}, population {str(seat.settings['NP']).replace('D', '·D')}"
+
+
+def test_the_tables_of_the_portfolio_have_the_numbers_of_its_members() -> None:
+    page = (ROOT / "docs" / "portfolio.md").read_text("utf-8").replace(" %", "%")
+    rows = re.findall(r"^\| (?:below ([\d,]+)·D|above, .*?) \|(.*)\|$", page, re.MULTILINE)
+    ends = [int(end.replace(",", "")) if end else 10**6 for end, _ in rows]
+    assert sorted({*ends, 40}) == [*(kind.least for kind in KINDS[1:]), 10**6]
+    for end, (_, row) in zip(ends, rows, strict=True):
+        kind, cells = kind_of(10, 10 * (end - 1)), [cell.strip() for cell in row.split("|")]
+        assert cells[0].startswith(_local_search(kind))
+        assert cells[2] == _differential_evolution(kind)
+        assert cells[3] in ("", f"{kind.kappa:g}")
+    heads, sizes = re.search(r"^\| budget from (.*)\n.*\n.*usual size (.*)$", page, re.M).groups()
+    budgets = [int(budget.replace(",", "")) for budget in re.findall(r"([\d,]+)·D", heads)]
+    enlarged = [kind.then[0].settings["enlarged"] for kind in NOISY_KINDS[1:]]
+    assert budgets == [kind.least for kind in NOISY_KINDS[1:]]
+    assert [int(size) for size in re.findall(r"\d+", sizes)] == enlarged
 
 
 def test_the_drawn_loop_says_how_many_components_there_are() -> None:
