@@ -73,9 +73,12 @@ def _share(arguments: argparse.Namespace, function: int, instance: int) -> float
     import cocoex
 
     options = f"dimensions:{arguments.dim} function_indices:{function - 100}"
-    # A new suite begins its noise anew, so that a run does not depend on those before.
+    # A new suite begins its noise anew, so that a run does not depend on those before; evaluations
+    # that are not logged take each run to another part of it.
     suite = cocoex.Suite("bbob-noisy", f"instances:{instance}", options)
     problem = suite.get_problem(0)
+    for _ in range(101 * (30 * instance + function - 100)):
+        problem(np.zeros(arguments.dim))
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
