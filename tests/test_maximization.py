@@ -62,3 +62,15 @@ def test_a_maximum_of_zero_has_no_sign() -> None:
     """The value is 0.0, not -0.0."""
     result = uaos.maximize(lambda x: -((x[0] - 1) ** 2), [(-5, 5)], seed=1)
     assert str(result.fun) == "0.0"
+
+
+def test_a_bool_is_a_number():
+    """A game that returns whether it was won can be maximized."""
+    rng = np.random.default_rng(1)
+
+    def won(x):
+        return rng.random() < np.exp(-np.sum((x - 1) ** 2))
+
+    result = uaos.maximize(won, [(-5, 5)] * 2, budget=400, seed=1, noise=True)
+    assert 0 < result.fun <= 1
+    assert result.fun_std > 0

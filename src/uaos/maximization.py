@@ -33,8 +33,8 @@ class Negated:
         if value is None:
             return None
         if isinstance(value, tuple):
-            return tuple(-np.asarray(part) for part in value)
-        return -np.asarray(value)
+            return tuple(0 - np.asarray(part) for part in value)
+        return 0 - np.asarray(value)  # also of a bool
 
 
 class _NegatedView:

@@ -86,8 +86,9 @@ class Ending:
 
     def of_noisy_function(self, evaluations: int) -> "Ending":
         """Return the ending of a run on a noisy function, with an estimate of its value."""
-        mean = f"fun is the mean of {count(evaluations, 'evaluation')} at x"
-        return Ending(self.status, f"{self.message}; the function is noisy: {mean}")
+        several = f"fun is the mean of {count(evaluations, 'evaluation')} at x"
+        what = several if evaluations > 1 else "fun is a single value"
+        return Ending(self.status, f"{self.message}; the function is noisy: {what}")
 
     def with_outliers(self) -> "Ending":
         """Return the ending of a run on a function some of whose values are off."""

@@ -115,6 +115,20 @@ def test_noise_of_few_values_is_no_outlier():
     assert "the function is noisy" in result.message
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_outliers_on_plateaus(seed):
+    """Points of a plateau have the same value; the outliers do not."""
+    rng = np.random.default_rng(seed)
+
+    def steps(x):
+        value = float(np.sum(np.floor(2 * np.abs(x - 1))))
+        return value + 10 * rng.standard_cauchy() if rng.random() < 0.2 else value
+
+    result = uaos.minimize(steps, BOX, budget=1000, seed=seed)
+    assert "values of the function are off" in result.message
+    assert result.fun >= 0
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_counts_are_noise(seed):
     """Noisy values rounded to integers often agree; outliers far from them are still found."""

@@ -28,15 +28,15 @@ from uaos.statefile import SavedState, State
 
 #: The largest share of the evaluations for detection; runs too short for one check are not checked.
 DETECTION = 0.01
-#: Rounding of a sum, as a share of its terms.
-RESOLUTION = 4 * np.finfo(float).eps
+#: Rounding of a sum of many terms, as a share of what values were.
+RESOLUTION = 1e-13
 #: A best point is checked, too, when it has been the best for this share of the evaluations, and
 #: for this many per dimension: lucky points stay the best for long.
 STANDING, LEAST_STANDING = 0.25, 3
-#: Noise is taken for outliers only if at most this many of the latest values equal the value on
-#: which the evaluations of a point agree.
+#: Noise takes few values if more than this many of the latest values equal the value on which the
+#: evaluations of a point agree, and some equal one that is off; or if values are multiples of a
+#: step, and those off are this many steps away or fewer.
 COMMON = 2
-#: The same if values are multiples of a step, and those off are this many steps away or fewer.
 FEW_STEPS = 100
 #: Repeats that measure noise once a value differs, and the fewest of each candidate later on.
 FIRST_REPEATS, LATER_REPEATS = 5, 2
@@ -68,12 +68,16 @@ class PointEstimate:
     Equation
     --------
     n = n + 1,  d = f - m,  m = m + d / n,  S = S + d (f - m)
-    standard error = t / 2 √(S / (n - 1) / n),
+    standard error = t / 2 √((S + 2 h²) / (n - 1) / n),
     t = 2 + 5 / (2 ν) + 49 / (16 ν²) + 2.86 / ν³,  ν = n - 1
 
     A deviation that rests on few values is uncertain itself. With t, the quantile of Student's
     distribution with ν degrees of freedom (Cornish-Fisher expansion), the mean plus or minus two
     standard errors covers as much as two deviations of a normal distribution, 95 %.
+
+    Values may be steps h apart, as in a game that is won or lost (h = 1), and 0 in general. All n
+    may then be the same by chance. With 2 h², two standard errors are 3 h / n or more: three in n,
+    the 95 % confidence bound of the share of values that differ.
 
     Parameters
     ----------
@@ -93,8 +97,8 @@ class PointEstimate:
     >>> from uaos.runs.noise import PointEstimate
     >>> estimate = PointEstimate(np.zeros(2))
     >>> estimate.include([1.0, 2.0, 3.0])
-    >>> estimate.mean, round(estimate.error, 3)
-    (2.0, 1.262)
+    >>> estimate.mean, round(estimate.error(), 3), round(estimate.error(step=1.0), 3)
+    (2.0, 1.262, 1.785)
     """
 
     def __init__(self, x: FloatArray) -> None:
@@ -117,14 +121,16 @@ class PointEstimate:
         """Standard deviation of the values; NaN if there are fewer than two."""
         return math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else math.nan
 
-    @property
-    def error(self) -> float:
-        """Standard error of the mean; NaN if there are fewer than two values."""
+    def error(self, step: float = 0.0) -> float:
+        """Return the standard error of the mean; NaN if there are fewer than two values.
+
+        Values are multiples of the step apart.
+        """
         if self.count < 2:
             return math.nan
         freedom = self.count - 1
         widened = 1 + 1.25 / freedom + 49 / 32 / freedom**2 + 1.43 / freedom**3
-        return widened * self.deviation / math.sqrt(self.count)
+        return widened * math.sqrt((self._squares + 2 * step**2) / freedom / self.count)
 
     def bound(self, deviation: float) -> float:
         """Return the mean plus its standard error, given the deviation of single values.
@@ -249,9 +255,9 @@ class NoiseMeter(ExactValues):
 
     Detection: the best of the first points is evaluated again, and the best point so far whenever
     the evaluations have doubled or it has stood for a quarter of them. All of this takes at most
-    1 % of the evaluations. If the values differ, the point is evaluated four more times, and the
-    optimizer is told the deviation of the values and the interquartile range of the latest values
-    of the search (:meth:`uaos.Optimizer.expect_noise`).
+    1 % of the evaluations; in short runs, checks are further apart. If the values differ, the point
+    is evaluated four more times, and the optimizer is told the deviation of the values and the
+    interquartile range of the latest values of the search (:meth:`uaos.Optimizer.expect_noise`).
 
     If some of these values agree, and no others of the search do, the function is exact but for
     outliers. The search then starts over, and each of its values is confirmed
@@ -285,7 +291,9 @@ class NoiseMeter(ExactValues):
         self.candidates: list[PointEstimate] = []
         self._plain = True  # whether outliers may be the only noise
         self._recent: FloatArray = np.zeros(0)
-        self._resolution = 0.0  # the rounding of terms as large as the first values
+        self._resolution = 0.0  # the rounding of terms as large as values were
+        self._other: tuple[FloatArray, float] | None = None  # a point near the best, worse
+        self._step = math.inf  # values of points evaluated again are multiples of it apart
         self._next = 0.0  # evaluations at which points are evaluated again
         self._standing = (math.inf, 0.0)  # the best value, and the evaluations since
         self._measured = (0, math.inf)  # evaluations at the last measurement, and the spread then
@@ -327,8 +335,7 @@ class NoiseMeter(ExactValues):
         self._plan_detection()
         if not self._may_check():
             return None
-        self._probe = PointEstimate(x)
-        self._probe.include([self.optimizer.best_fitness])
+        self._probe = self._suspect(x)
         self.optimizer.spending.repeats += 1
         return x
 
@@ -352,10 +359,9 @@ class NoiseMeter(ExactValues):
         return apart >= LEAST_APART and self.spread < spread / FALL
 
     def _measure(self, repeats: int) -> None:
-        """Evaluate the best point again."""
+        """Evaluate the best point, or another one that tells more, again."""
         if self.optimizer.best_x is not None:
-            estimate = PointEstimate(self.optimizer.best_x)
-            estimate.include([self.optimizer.best_fitness])
+            estimate = self._suspect(self.optimizer.best_x)
             self._spend([estimate], repeats)
             if not self.detected and self._is_noise(estimate.deviation, estimate.mean):
                 self._spend([estimate], FIRST_REPEATS - repeats)
@@ -365,6 +371,19 @@ class NoiseMeter(ExactValues):
                 self._judge(estimate.deviation, estimate.mean)
 
     # Detection
+
+    def _suspect(self, best: FloatArray) -> PointEstimate:
+        """Return the point to evaluate again, with its value.
+
+        It is the best one unless many points have its value, as in a game that is won or lost: a
+        lucky value is likely to be found again there, but not the worse value of a point nearby.
+        """
+        x, value = best, self.optimizer.best_fitness
+        if self._other is not None and int(agree(self._recent, value).sum()) > COMMON:
+            x, value = self._other
+        estimate = PointEstimate(x)
+        estimate.include([value])
+        return estimate
 
     def _stands(self) -> bool:
         """Return whether the best point has been the best for long, and was not checked."""
@@ -389,8 +408,13 @@ class NoiseMeter(ExactValues):
                 self.optimizer.spending.reserved += set_aside
 
     def _plan_detection(self) -> None:
-        """Set when the next check for noise is due, after one of the best point."""
-        self._next = 2 * self.optimizer.evaluations
+        """Set when the next check for noise is due, so that checks last for the budget."""
+        n, budget = self.optimizer.evaluations, self.optimizer.budget
+        factor = 2.0
+        if budget is not None:
+            left = max(0.0, DETECTION * budget - self.optimizer.spending.repeats)
+            factor = max(factor, (budget / max(n, 1)) ** (1 / (1 + left)))
+        self._next = factor * n
         self._standing = self.optimizer.best_fitness, math.inf
 
     def _may_check(self) -> bool:
@@ -403,9 +427,14 @@ class NoiseMeter(ExactValues):
     def _is_noise(self, deviation: float, value: float) -> bool:
         """Return whether values with this deviation, about this value, differ by noise.
 
-        Otherwise they differ by rounding, of the value or of terms as large as the first values.
+        Otherwise they differ by rounding, of the value or of terms as large as values were.
         """
-        return deviation > max(ROUNDING * abs(value), self._resolution)
+        least = ROUNDING * abs(value)
+        if not self.detected:
+            typical = float(np.median(np.abs(self._recent)))
+            self._resolution = max(self._resolution, RESOLUTION * typical)
+            least = max(least, self._resolution)
+        return deviation > least
 
     def _judge(self, deviation: float, value: float) -> None:
         """Tell the optimizer of noise, given the deviation of values at a point, and their mean."""
@@ -423,8 +452,8 @@ class NoiseMeter(ExactValues):
         """Return whether some values of a point agree and others do not.
 
         Where noise takes few values, such as those of a game that is won or lost, counts or rounded
-        values, some agree by chance: other points have the same value, or the others are few steps
-        away.
+        values, some agree by chance: other points have both the same value and those that do not
+        agree, or these are few steps away.
         """
         if self.detected or not self._plain or "outliers" not in self.optimizer.handles:
             return False
@@ -434,7 +463,8 @@ class NoiseMeter(ExactValues):
             return False
         step = step_between(np.concatenate([self._recent, values]))
         few = np.median(np.abs(off - agreed)) <= FEW_STEPS * step
-        return not few and int(agree(self._recent, agreed).sum()) <= COMMON
+        common = int(agree(self._recent, agreed).sum()) > COMMON
+        return not few and not (common and any(agree(self._recent, x).sum() > 1 for x in off))
 
     def _start_confirming(self) -> None:
         """Confirm all values from here on, and start over with the best of the candidates."""
@@ -456,17 +486,30 @@ class NoiseMeter(ExactValues):
             left = self._left - len(points)
             values = self._confirmed(self.confirmation, points, values, left)
         self._note_recent(values)
+        if plain and not self.seen and self.optimizer.best_fitness in values:
+            self._note_other(points, values)
         return values
 
     def heard(self, values: FloatArray) -> None:  # noqa: D102 (see ExactValues)
         self._plain = False  # they cannot be confirmed
         self._note_recent(values)
 
+    def _note_other(self, points: FloatArray, values: FloatArray) -> None:
+        """Keep the point nearest to the best one among those with worse values."""
+        best = self.optimizer.best_x
+        if best is None:
+            return
+        worse = np.isfinite(values) & (values > self.optimizer.best_fitness)
+        known = points if self._other is None else np.vstack([points, self._other[0]])
+        distances = np.max(np.abs(known / 2 - best / 2), axis=1)  # of halves, which are finite
+        distances[: len(points)][~worse] = np.inf
+        k = int(np.argmin(distances))
+        if k < len(points) and worse[k]:
+            self._other = points[k], float(values[k])
+
     def _note_recent(self, values: FloatArray) -> None:
         """Add values of the search to the latest ones."""
         finite = values[np.isfinite(values)]
-        if not self._resolution and len(finite):
-            self._resolution = RESOLUTION * float(np.median(np.abs(finite)))
         most = max(RECENT, RECENT_GRADIENTS * (self.optimizer.dimension + 1))
         self._recent = np.concatenate([self._recent, finite])[-most:]
 
@@ -514,7 +557,8 @@ class NoiseMeter(ExactValues):
                 optimizer.noise.estimate = self._bound(best)
             if optimizer.history is not None:
                 few = best.count <= LATEST  # too few for a deviation of their own
-                error = optimizer.noise.level / math.sqrt(best.count) if few else best.error
+                level = optimizer.noise.level
+                error = level / math.sqrt(best.count) if few else self._error(best)
                 optimizer.history.note_estimate(optimizer.evaluations, best.mean, error)
 
     def _keep(self, estimates: Sequence[PointEstimate]) -> None:
@@ -541,6 +585,12 @@ class NoiseMeter(ExactValues):
         self.optimizer.spending.repeats += len(values)
         for estimate, repeats in zip(estimates, values.reshape(-1, each), strict=True):
             estimate.include(repeats)
+        step = step_between(np.concatenate([self._recent, values[np.isfinite(values)]]))
+        self._step = min(self._step, step or math.inf)
+
+    def _error(self, estimate: PointEstimate) -> float:
+        """Return the standard error of an estimate."""
+        return estimate.error(self._step if math.isfinite(self._step) else 0.0)
 
     @property
     def _left(self) -> float:
@@ -571,10 +621,13 @@ class NoiseMeter(ExactValues):
 
     def estimated(self, result: Result) -> Result:  # noqa: D102 (see ExactValues)
         if not self.candidates:
-            return result
+            if not self.expected or self.confirmation is not None or not math.isfinite(result.fun):
+                return result
+            # There were too few evaluations to repeat one.
+            return dataclasses.replace(result, fun_std=math.nan, fun_evaluations=1)
         best = self.candidates[0]
         return dataclasses.replace(
-            result, x=best.x, fun=best.mean, fun_std=best.error, fun_evaluations=best.count
+            result, x=best.x, fun=best.mean, fun_std=self._error(best), fun_evaluations=best.count
         )
 
     def _recommend(self) -> None:
@@ -615,7 +668,8 @@ class NoiseMeter(ExactValues):
             "candidates": [estimate.state() for estimate in self.candidates],
             "confirmation": None if self.confirmation is None else self.confirmation.state(),
             "plain": self._plain, "recent": self._recent, "next": self._next,
-            "resolution": self._resolution,
+            "resolution": self._resolution, "step": self._step,
+            "other": None if self._other is None else list(self._other),
             "measured": list(self._measured), "standing": list(self._standing),
         }  # fmt: skip
 
@@ -628,7 +682,10 @@ class NoiseMeter(ExactValues):
         self.confirmation = None if saved is None else Confirmation.from_state(saved)
         self._plain = state["plain"]
         self._recent, self._next = np.array(state["recent"]), state["next"]
-        self._resolution = state["resolution"]
+        self._resolution, self._step = state["resolution"], state["step"]
+        if state["other"] is not None:
+            x, value = state["other"]
+            self._other = np.array(x), value
         evaluations, spread = state["measured"]
         self._measured = (evaluations, spread)
         value, since = state["standing"]
