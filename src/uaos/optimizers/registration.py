@@ -55,7 +55,7 @@ def register(cls: C) -> C:
     name = getattr(cls, "name", None)
     if not (inspect.isclass(cls) and issubclass(cls, Optimizer)):
         if inspect.isclass(cls) and isinstance(name, str) and hasattr(cls, "propose"):
-            registry.add_operator(cls, name)
+            registry.add("operator", cls, name)
         else:
             register_component(cls)
         return cls
@@ -73,5 +73,5 @@ def register(cls: C) -> C:
             f"{title}: its constructor takes {', '.join(undeclared)}; declare settings as fields "
             "of a uaos.OptimizerSettings, and name that class by `settings_class = …`"
         )
-    registry.add_optimizer(cls, name)
+    registry.add("optimizer", cls, name)
     return cls

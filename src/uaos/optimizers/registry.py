@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from uaos.errors import NameClash, UnknownName
 
@@ -12,20 +12,10 @@ if TYPE_CHECKING:
 _optimizers: dict[str, type["Optimizer"]] = {}
 _operators: dict[str, type] = {}
 
-K = TypeVar("K")
 
-
-def add_optimizer(cls: type["Optimizer"], name: str) -> None:
-    """Add an optimizer; the same definition replaces an earlier one."""
-    _add("optimizer", cls, name, _optimizers)
-
-
-def add_operator(cls: type, name: str) -> None:
-    """Add a custom operator; the same definition replaces an earlier one."""
-    _add("operator", cls, name, _operators)
-
-
-def _add(kind: str, cls: type[K], name: str, registry: dict[str, type[K]]) -> None:
+def add(kind: Literal["optimizer", "operator"], cls: type, name: str) -> None:
+    """Add an optimizer or a custom operator; the same definition replaces an earlier one."""
+    registry: dict[str, Any] = _optimizers if kind == "optimizer" else _operators
     present = registry.get(name)
     if present is not None and _identity(present) != _identity(cls):
         raise NameClash(

@@ -72,6 +72,9 @@ class RecordedRun(NamedTuple):
 class _Replay:
     """Replay of a member's recorded run."""
 
+    confirmed = steady = False  # recorded runs do not say
+    converged = False  # convergence counts as a restart here
+
     def __init__(self, run: RecordedRun) -> None:
         self.run = run
         self.evaluations = 0
@@ -86,21 +89,6 @@ class _Replay:
     def restarts(self) -> int:
         """Number of restarts, counted up to 1."""
         return int(self.evaluations >= self._first_restart)
-
-    @property
-    def confirmed(self) -> bool:
-        """False: recorded runs do not say."""
-        return False
-
-    @property
-    def steady(self) -> bool:
-        """False: recorded runs do not say."""
-        return False
-
-    @property
-    def converged(self) -> bool:
-        """False, as convergence counts as a restart here."""
-        return False
 
     def advance(self, at: int, most: float) -> FloatArray:
         """Advance by one batch, or by several without an improvement; return the values.

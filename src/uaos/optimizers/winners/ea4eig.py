@@ -196,11 +196,6 @@ def redraw_outside(
 # jSO: x_pbest may be the parent, x_arch is neither the parent nor x_r1
 
 
-def leaders_rounded_up(share: float, progress: float, NP: int) -> int:
-    """Return how many of the best x_pbest is one of: a share of NP that falls to its half."""
-    return min(NP, max(2, math.ceil((share - share / 2 * min(1.0, progress)) * NP)))
-
-
 @njit
 def avoid_first_partner(
     NP: int, archive_start: int, archive_size: int, uniforms: FloatArray, partners: IntArray
@@ -385,7 +380,8 @@ class EA4eig(Winner):
             jso.limit_rates(self.progress, offspring.F, offspring.CR)
 
     def _leaders(self) -> IntArray:
-        count = leaders_rounded_up(self.settings.top, self.progress, self.population.NP)
+        NP, top = self.population.NP, self.settings.top
+        count = jso.leader_count(top, self.progress, NP, math.ceil)
         return np.full(len(self.offspring.operators), count)
 
     def _choose_partners(self) -> IntArray:

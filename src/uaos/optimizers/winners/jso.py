@@ -3,6 +3,7 @@
 Brest, Maučec and Bošković (2017), "Single objective real-parameter optimization: algorithm jSO".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
@@ -42,10 +43,12 @@ def weight(progress: float) -> float:
     return 0.7 if progress < 0.2 else 0.8 if progress < 0.4 else 1.2
 
 
-def leader_count(share: float, progress: float, NP: int) -> int:
+def leader_count(
+    share: float, progress: float, NP: int, rounded: Callable[[float], int] = round
+) -> int:
     """Return how many of the best x_pbest is one of: a share of NP that falls to its half."""
-    now = share + (share / 2 - share) * min(1.0, progress)
-    return min(NP, max(2, round(now * NP)))
+    now = share - share / 2 * min(1.0, progress)
+    return min(NP, max(2, rounded(now * NP)))
 
 
 @njit
