@@ -86,6 +86,12 @@ def verdict(section: Section) -> Verdict:
     better = [over.first for over, _ in tests if over.better == over.first]
     worse = [over.first for over, _ in tests if over.better == over.second]
     undecided = [m for m in adaptive if m not in better and m not in worse]
+    other = [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]
+    return Verdict(_answer(better, worse, undecided), tests, _caveats(tests, other))
+
+
+def _caveats(tests: Sequence[tuple[Pair, Pair]], other: Sequence[str]) -> str:
+    """Say what limits the answer; `other` run in another optimizer than their baseline."""
     notes = []
     unconfirmed = [o.first for o, f in tests if o.better is not None and f.better != o.better]
     if unconfirmed and tests[0][1].problems >= MIN_PROBLEMS:
@@ -93,12 +99,12 @@ def verdict(section: Section) -> Verdict:
             "Instances of a function are similar: if each function counts once, there is "
             f"{_same_as_uniform(unconfirmed)}."
         )
-    if other := [m for m in adaptive if not _same_optimizer(m, baseline[m], configurations)]:
+    if other:
         notes.append(
             f"{join_names(other)} {'differs' if len(other) == 1 else 'differ'} from {UNIFORM} in "
             "more than the choice of operators (optimizer, pool, F, CR, population size …)."
         )
-    return Verdict(_answer(better, worse, undecided), tests, " ".join(notes))
+    return " ".join(notes)
 
 
 def _focus_verdict(section: Section, baseline: str) -> Verdict:
