@@ -1,7 +1,7 @@
 """Replay every combination of the five components on recorded runs.
 
-    python benchmarks/map.py layer nine FILE      all 23,800 methods on eight runs of a host
-    python benchmarks/map.py pack FILE FOLDER     the data set, with the real runs of map_runs.py
+    python benchmarks/map.py layer nine FILE      all methods on eight runs of a host
+    python benchmarks/map.py pack FILE [FOLDER]   the data set, with the real runs of map_runs.py
     python benchmarks/map.py describe             distribution and effects of the components
     python benchmarks/map.py confirm              the best and published methods on other runs
     python benchmarks/map.py save FOLDER          the best 20 and the published ones as TOML
@@ -39,21 +39,9 @@ LAG = 5
 INTERVAL = 20.0
 
 
-#: Components that are no part of the map: they see the state of the search.
-LEFT_OUT = ("state_value",)
-
-
-def component_names() -> dict[str, list[str]]:
-    """Return the components of the map by family, in the order of the registry."""
-    return {
-        family: [name for name in uaos.components(family) if name not in LEFT_OUT]
-        for family in FAMILIES
-    }
-
-
 def combinations() -> list[tuple[str, ...]]:
-    """Return all combinations of components."""
-    return list(itertools.product(*component_names().values()))
+    """Return all combinations of components, in the order of the registry."""
+    return list(itertools.product(*(uaos.components(family) for family in FAMILIES)))
 
 
 def first_layer(host: str, file: Path) -> None:
@@ -224,20 +212,25 @@ def save(nine: np.ndarray, folder: Path) -> None:
         uaos.Configuration(name, method, host).to_toml(folder / f"{name}.toml")
 
 
-def pack(layer: Path, folder: Path) -> None:
-    """Write the data set: scores in replays, in real runs, and what these say of all methods."""
+def pack(layer: Path, folder: Path | None) -> None:
+    """Write the data set: scores in replays, in real runs, and what these say of all methods.
+
+    The first round of real runs needs the replays; without a folder, real runs are NaN.
+    """
     from map_runs import ROUNDS, first_runs, regression
 
-    replays = np.load(layer).astype(np.float32)
-    runs = first_runs(replays, folder)
-    names = component_names()
-    sizes = tuple(map(len, names.values()))
-    first = ROUNDS[0]
+    replays, first = np.load(layer).astype(np.float32), ROUNDS[0]
+    names = {family: list(uaos.components(family)) for family in FAMILIES}
+    runs = np.full((len(replays), len(first.functions)), np.nan)
+    estimates = np.full(len(replays), np.nan)
+    if folder is not None:
+        runs = first_runs(replays, folder)
+        estimates = regression(replays, runs, tuple(map(len, names.values())))[0]
     np.savez_compressed(
         Path(traces.__file__).parents[1] / "data" / "map.npz",
         replays=replays,
         runs=runs.astype(np.float16),
-        estimates=regression(replays, runs, sizes)[0].astype(np.float16),
+        estimates=estimates.astype(np.float16),
         replayed=np.array([f"f{function}-i1" for function in FUNCTIONS]),
         problems=np.array([f"f{function}-i{first.instance}" for function in first.functions]),
         **{family: np.array(components) for family, components in names.items()},
@@ -274,8 +267,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["layer", host, file]:
             first_layer(host, Path(file))
-        case ["pack", file, folder]:
-            pack(Path(file), Path(folder))
+        case ["pack", file, *folder] if len(folder) < 2:
+            pack(Path(file), Path(folder[0]) if folder else None)
         case ["describe"]:
             describe(load_map().replays)
         case ["confirm"]:

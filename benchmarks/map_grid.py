@@ -7,11 +7,13 @@
     python benchmarks/map_grid.py run nsga2 FILE        NSGA-II (needs pymoo)
     python benchmarks/map_grid.py record members.db     runs of a portfolio's members
     python benchmarks/map_grid.py run portfolio FILE members.db     a portfolio, simulated
-    python benchmarks/map_grid.py describe FILE ...     docs/results/data/map-grid*.csv
+    python benchmarks/map_grid.py alone HOST FILE       one operator only (nine, mix, wide or alns)
+    python benchmarks/map_grid.py describe FILE ...     docs/results/data/map-grid.csv
     python benchmarks/map_grid.py settings              docs/results/data/map-settings.csv
 
 FILE (.csv) gets a row per run: host, problem, number of the method on the map (-1 is uniform
-choice, -2 the portfolio's own method), seed, and value, the smaller the better. The same command
+choice, -2 the portfolio's own method, -100 - k the operator k alone), seed, and value, the smaller
+the better. The same command
 continues it. The value is the logarithm of the final error in differential evolution, the
 objective in large neighborhood search, and minus the hypervolume in NSGA-II; in the portfolio it is
 the mean over COCO's targets of the logarithm of the evaluations that it took, ten times the budget
@@ -27,7 +29,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from map import write
@@ -41,10 +43,12 @@ from uaos.scenarios import load_map, traces
 from uaos.selection.components import FAMILIES
 
 #: Methods of the grid, drawn evenly over the selections, and runs with uniform choice per problem.
-METHODS, UNIFORM_RUNS = 140, 15
+METHODS, UNIFORM_RUNS = 140, 60
 #: Methods of the upper half that are replayed with other hyper-parameters, and settings of each.
 REDRAWN, SETTINGS = 100, 3
-UNIFORM, LEADER = -1, -2
+UNIFORM, LEADER, ALONE = -1, -2, -100
+#: Runs of each operator alone, per problem, and of uniform choice beside them.
+ALONE_RUNS, BESIDE = 5, 40
 #: Operators of the recorded runs; the floor of probabilities is below 1 / OPERATORS.
 OPERATORS = 9
 #: Operators of the wide pool.
@@ -72,6 +76,18 @@ def grid() -> list[int]:
     return [int(number) for number in np.concatenate(drawn)]
 
 
+@uaos.register
+class Only(uaos.Selection):
+    """Always the same operator."""
+
+    unapplied_first: ClassVar[bool] = False
+    operator: int = uaos.integer(0, 99, default=0, tuned=False, doc="number of the operator")
+
+    def compute(self, probabilities, draws, progress):  # type: ignore[no-untyped-def]
+        """Return this operator for every parent."""
+        return np.full(len(draws.pick), self.operator)
+
+
 def jobs(host: str, problems: list[str]) -> Iterator[tuple[str, int, int]]:
     """Return problems, methods and seeds: runs with uniform choice first."""
     if host == "portfolio":
@@ -89,6 +105,8 @@ def method_of(number: int) -> uaos.Method | None:
     """Return a method of the map, uniform choice, or None for the portfolio's own."""
     if number == LEADER:
         return None
+    if number <= ALONE:
+        return uaos.Method(selection={"name": "only", "operator": ALONE - number})
     return uaos.method("uniform") if number == UNIFORM else load_map().method(number)
 
 
@@ -112,7 +130,7 @@ def fitted(method: uaos.Method, n_operators: int) -> uaos.Method:
     """Return a method with floors of probabilities for more operators than the paper's nine."""
     content = method.to_dict()
     own = content["probability"]
-    if "p_min" in own:
+    if isinstance(own.get("p_min"), float):  # others are relative to the number of operators
         own["p_min"] *= OPERATORS / n_operators
     return uaos.Method.from_dict(content)
 
@@ -165,7 +183,23 @@ def portfolio(store: str) -> tuple[list[str], Callable[[str, uaos.Method | None,
     return [problem.name for problem in recordings.suite], value
 
 
-def run(host: str, file: Path, problems: list[str], value: Callable[..., float]) -> None:
+def alone(host: str, problems: list[str]) -> Iterator[tuple[str, int, int]]:
+    """Return problems, operators and seeds of runs with one operator, and with uniform choice."""
+    from map_hosts import alns_problems
+
+    examples = alns_problems() if host == "alns" else {}
+    sizes = {"nine": OPERATORS, "mix": 7, "wide": WIDE}
+    for problem in problems:
+        K = len(examples[problem].pairs) if host == "alns" else sizes[host]
+        yield from ((problem, UNIFORM, 10**6 + seed) for seed in range(BESIDE))
+        yield from ((problem, ALONE - k, 10**7 + ALONE_RUNS * k + seed)
+                    for k in range(K) for seed in range(ALONE_RUNS))  # fmt: skip
+
+
+def run(
+    host: str, file: Path, problems: list[str], value: Callable[..., float],
+    chosen: Iterator[tuple[str, int, int]] | None = None,
+) -> None:  # fmt: skip
     """Make the runs that are missing in a file."""
     done = set()
     if file.exists():
@@ -175,7 +209,7 @@ def run(host: str, file: Path, problems: list[str], value: Callable[..., float])
         writer = csv.writer(out, lineterminator="\n")
         if not done:
             writer.writerow(["host", "problem", "method", "seed", "value"])
-        for problem, number, seed in jobs(host, problems):
+        for problem, number, seed in chosen or jobs(host, problems):
             if (problem, number, seed) not in done:
                 made = value(problem, method_of(number), seed)
                 writer.writerow([host, problem, number, seed, repr(made)])
@@ -186,6 +220,7 @@ class Runs(NamedTuple):
     """The runs of a host."""
 
     host: str
+    problems: tuple[str, ...]
     numbers: np.ndarray  # (methods,), numbers on the map
     values: np.ndarray  # (methods, problems)
     uniform: np.ndarray  # (runs, problems), with uniform choice
@@ -200,7 +235,8 @@ class Runs(NamedTuple):
         (n, P), m = self.values.shape, len(self.uniform)
         methods, problems = rng.integers(n, size=n), rng.integers(P, size=P)
         references = self.uniform[rng.integers(m, size=m)]
-        return Runs(self.host, self.numbers[methods], self.values[methods][:, problems],
+        names = tuple(self.problems[k] for k in problems)
+        return Runs(self.host, names, self.numbers[methods], self.values[methods][:, problems],
                     references[:, problems])  # fmt: skip
 
 
@@ -218,8 +254,9 @@ def read_runs(file: Path) -> Runs:
     complete = [number for number, by in own.items() if len(by) == len(uniform)]
     values = [[own[number][problem] for problem in uniform] for number in complete]
     return Runs(
-        rows[0]["host"], np.array(complete), np.array(values), np.array(list(uniform.values())).T
-    )
+        rows[0]["host"], tuple(uniform), np.array(complete), np.array(values),
+        np.array(list(uniform.values())).T,
+    )  # fmt: skip
 
 
 def between(scores: np.ndarray) -> float:
@@ -233,15 +270,19 @@ def between(scores: np.ndarray) -> float:
 
 
 def summary(runs: Runs) -> dict[str, float]:
-    """Return what the runs of a host say, apart from correlations."""
+    """Return what the runs of a host say, and the rank correlations with scores on the map."""
     scores = runs.scores()
     means, deviation = scores.mean(axis=1), between(scores)
-    selections = np.array([load_map().names(int(number))[-1] for number in runs.numbers])
+    scale = load_map()
+    selections = np.array([scale.names(int(number))[-1] for number in runs.numbers])
     cautious, greedy = (means[np.isin(selections, names)].mean() for names in (CAUTIOUS, GREEDY))
     return {
         "mean score": float(means.mean()), "deviation": deviation,
         "better than uniform": float(stats.norm.sf(0.5, means.mean(), max(deviation, 1e-6))),
         "cautious less greedy": float(cautious - greedy),
+        "correlation, replays":
+            float(stats.spearmanr(means, scale.replays[runs.numbers].mean(axis=1))[0]),
+        "correlation, real runs": float(stats.spearmanr(means, scale.estimates[runs.numbers])[0]),
     }  # fmt: skip
 
 
@@ -257,7 +298,7 @@ def fitting(every: Runs) -> tuple[Runs, float]:
 
 def describe(files: list[Path]) -> None:
     """Write how the methods do in each host, and whether the map knew."""
-    rows, table, scale = [], [], load_map()
+    rows = []
     for file in files:
         every = read_runs(file)
         leader = every.scores()[every.numbers == LEADER]
@@ -273,17 +314,10 @@ def describe(files: list[Path]) -> None:
         row |= {
             "best": means.max(), "shares": by_shares,
             "own method": leader.mean() if len(leader) else "",
-            "rank correlation, replays":
-                stats.spearmanr(means, scale.replays[runs.numbers].mean(axis=1))[0],
-            "rank correlation, real runs":
-                stats.spearmanr(means, scale.estimates[runs.numbers])[0],
         }  # fmt: skip
         rows.append({k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()})
         print(rows[-1], flush=True)
-        table += [{"host": runs.host, "method": int(number), "score": f"{mean:.4f}"}
-                  for number, mean in zip(runs.numbers, means, strict=True)]  # fmt: skip
     write("map-grid", rows)
-    write("map-grid-scores", table)
 
 
 def redrawn(method: uaos.Method, rng: np.random.Generator) -> uaos.Method:
@@ -346,6 +380,9 @@ def main() -> None:
             ], check=True)  # fmt: skip
         case ["run", ("nine" | "mix" | "wide") as host, file]:
             run(host, Path(file), *evolution(host))
+        case ["alone", host, file]:
+            problems, value = alns() if host == "alns" else evolution(host)
+            run(host, Path(file), problems, value, alone(host, problems))
         case ["run", "alns", file]:
             run("alns", Path(file), *alns())
         case ["run", "nsga2", file]:

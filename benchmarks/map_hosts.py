@@ -24,8 +24,6 @@ from uaos.scenarios.traces import OutcomeTrace
 
 STRATEGIES = ("rand/1", "best/1", "curr-to-pbest/1")
 F_VALUES, CR_VALUES = (0.3, 0.5, 0.8), (0.1, 0.5, 0.9)
-#: BBOB's functions, instance 3, that the wide pool is recorded on.
-FUNCTIONS = "1,3,6,8,10,13,15,17,21,22,23,24"
 #: Recorded iterations of a run, and offspring of each operator; every fifth iteration of all.
 GENERATIONS, OFFSPRING, EVERY = 40, 20, 5
 
@@ -46,7 +44,7 @@ def record_wide() -> dict[str, np.ndarray]:
     from traces import record
 
     arrays = {}
-    for problem in uaos.suite("bbob", dimension=10, functions=FUNCTIONS, instances="3"):
+    for problem in uaos.suite("bbob", dimension=10, instances="3"):
         parents, ratios = record(wide(), problem)
         arrays[f"{problem.name} parents"] = parents
         arrays[f"{problem.name} offspring"] = parents[:, :, None] * 10.0**ratios

@@ -4,8 +4,9 @@
     python benchmarks/map_runs.py round 2 FOLDER     the best of round 1, on more problems
     python benchmarks/map_runs.py round 3 FOLDER     the best of round 2, on all functions, longer
     python benchmarks/map_runs.py settings FOLDER    a sample with other hyper-parameters
-    python benchmarks/map_runs.py budgets FOLDER     a sample with shorter and longer runs
-    python benchmarks/map_runs.py describe FOLDER    data files of docs/results
+    python benchmarks/map_runs.py sample FOLDER      a sample on all functions, three budgets
+    python benchmarks/map_runs.py describe [FOLDER]  data files of docs/results; those that need no
+                                                     more than the data set, without a folder
     python benchmarks/map_runs.py save FOLDER OUT    the best 20, published and tuned ones as TOML
     python benchmarks/map_runs.py confirm STORE      their runs on fresh instances, by groups
 
@@ -32,7 +33,6 @@ from uaos.experiments import Plan, Progress, Store, Unit, run
 from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
 from uaos.scenarios import MethodMap, load_map
-from uaos.selection.components import FAMILIES
 
 DIMENSION, NP = 10, 50
 #: Errors below this are 0 for COCO.
@@ -76,7 +76,7 @@ class Round:
 #: Some functions of every group, then all of them; another instance in every round.
 SOME, ALL = (3, 6, 8, 10, 13, 15, 17, 21), tuple(range(1, 25))
 ROUNDS = (
-    Round(1, SOME, instance=3, budget=500, runs=2, references=100, methods=13_246),
+    Round(1, SOME, instance=3, budget=500, runs=2, references=100, methods=14_350),
     Round(2, SOME, instance=4, budget=500, runs=8, references=100, methods=600),
     Round(3, ALL, instance=5, budget=1000, runs=24, references=40, methods=60),
 )
@@ -84,10 +84,11 @@ ROUNDS = (
 
 #: The problems that methods with other hyper-parameters run on, and how many methods do.
 SETTINGS = Round(4, SOME, instance=6, budget=500, runs=8, references=100, methods=150)
-#: Shorter and longer runs on the problems of round 1, of a random sample of its methods.
-BUDGETS = (
-    Round(5, SOME, instance=3, budget=100, runs=2, references=100, methods=2000),
-    Round(6, SOME, instance=3, budget=2000, runs=2, references=40, methods=500),
+#: Runs of a random sample of the methods on all functions, by budget.
+SAMPLES = (
+    Round(5, ALL, instance=8, budget=100, runs=2, references=60, methods=2208),
+    Round(6, ALL, instance=8, budget=500, runs=2, references=60, methods=2208),
+    Round(7, ALL, instance=8, budget=2000, runs=2, references=30, methods=276),
 )
 #: Random settings of each method that runs with other hyper-parameters, beside the default.
 DRAWN = 3
@@ -200,15 +201,23 @@ def sample(replays: np.ndarray, n: int) -> np.ndarray:
 
 
 def survivors(folder: Path, number: int, n: int) -> np.ndarray:
-    """Return the `n` methods of a round with the best mean score over all runs so far."""
+    """Return the `n` methods of a round with the best mean score over all runs so far.
+
+    Scores are relative to the means of the problems, since methods run on different ones.
+    """
     total: dict[int, list[float]] = {}
     for earlier in range(1, number + 1):
         content = read_round(folder / f"round-{earlier}.db")
-        for k, row in zip(content["methods"], scores(content), strict=True):
+        for k, row in zip(content["methods"], relative(scores(content)), strict=True):
             total.setdefault(int(k), []).extend(row[~np.isnan(row)])
     remaining = content["methods"]
     means = np.array([np.mean(total[int(k)]) for k in remaining])
     return np.asarray(remaining[np.argsort(-means, kind="stable")][:n])
+
+
+def relative(values: np.ndarray) -> np.ndarray:
+    """Return scores less the mean of all methods on the same problem."""
+    return np.asarray(values - np.nanmean(values, axis=0))
 
 
 # What the runs say
@@ -279,83 +288,6 @@ def regression(
     return estimates, float(agreement)
 
 
-def component_means(method_map: MethodMap) -> tuple[np.ndarray, np.ndarray]:
-    """Return the effect of each component in the runs of round 1, and 500 bootstrap replicates.
-
-    The effect is the mean score of the runs with the component, less the mean of all runs on the
-    same problem. A replicate draws methods and problems.
-    """
-    runs = method_map.runs - np.nanmean(method_map.runs, axis=0)
-    places = np.unravel_index(np.arange(len(runs)), method_map.shape)
-    levels = np.concatenate([
-        place + start
-        for place, start in zip(places, np.cumsum((0, *method_map.shape[:-1])), strict=True)
-    ]).reshape(len(FAMILIES), -1)  # fmt: skip
-    measured = np.flatnonzero(~np.isnan(runs).all(axis=1))
-    runs, levels = runs[measured], levels[:, measured]
-    _, classes = np.unique(equal_methods(method_map.replays)[measured], return_inverse=True)
-    n, P, total = classes.max() + 1, runs.shape[1], sum(method_map.shape)
-
-    def means(repeats: np.ndarray, problems: np.ndarray) -> np.ndarray:
-        weights = repeats[classes]  # equal methods are drawn together
-        part = runs[:, problems]
-        sums, counts = weights * np.nansum(part, axis=1), weights * (~np.isnan(part)).sum(axis=1)
-        top, bottom = (
-            sum(np.bincount(row, weights=values, minlength=total) for row in levels)
-            for values in (sums, counts)
-        )
-        return np.asarray(top / np.maximum(bottom, 1) - sums.sum() / counts.sum())
-
-    rng = np.random.default_rng(5)
-    drawn = ((rng.multinomial(n, np.full(n, 1 / n)), rng.integers(P, size=P)) for _ in range(500))
-    return means(np.ones(n), np.arange(P)), np.array([means(*chosen) for chosen in drawn])
-
-
-CAUTIOUS, GREEDY = ("proportional", "shares"), ("greedy", "epsilon_greedy")
-
-
-def contrast(content: dict[str, np.ndarray], columns: list[int]) -> tuple[float, float, float]:
-    """Return cautious less greedy selections on some problems, with a bootstrap over methods."""
-    values = scores(content)[:, columns]
-    selections = np.array([load_map().names(int(k))[-1] for k in content["methods"]])
-    groups = [values[np.isin(selections, names)] for names in (CAUTIOUS, GREEDY)]
-    rng = np.random.default_rng(14)
-
-    def difference(parts: list[np.ndarray]) -> float:
-        first, second = (np.nanmean(part, axis=0).mean() for part in parts)
-        return float(first - second)
-
-    replicates = [
-        difference([part[rng.integers(len(part), size=len(part))] for part in groups])
-        for _ in range(500)
-    ]
-    low, high = np.quantile(replicates, (0.025, 0.975))
-    return difference(groups), float(low), float(high)
-
-
-def contrasts(folder: Path) -> list[dict[str, object]]:
-    """Return cautious less greedy selections by group of functions and by budget."""
-    first = ROUNDS[0]
-    layer, groups = read_round(folder / "round-1.db"), [p.group for p in first.problems()]
-    rows: list[dict[str, object]] = []
-
-    def add(name: str, content: dict[str, np.ndarray], columns: list[int]) -> None:
-        value, low, high = contrast(content, columns)
-        functions = ", ".join(f"f{first.functions[k]}" for k in columns)
-        rows.append({"runs": name, "functions": functions, "methods": len(content["methods"]),
-                     "mean": f"{np.nanmean(scores(content)[:, columns]):.4f}",
-                     "difference": f"{value:.4f}", "low": f"{low:.4f}",
-                     "high": f"{high:.4f}"})  # fmt: skip
-
-    every = list(range(len(groups)))
-    for group in dict.fromkeys(groups):
-        add(str(group), layer, [k for k in every if groups[k] == group])
-    by_budget = {this.budget: f"budget-{this.budget}.db" for this in BUDGETS}
-    for budget, file in sorted({first.budget: "round-1.db", **by_budget}.items()):
-        add(f"{budget:,}·D", read_round(folder / file), every)
-    return rows
-
-
 def describe_settings(folder: Path) -> list[dict[str, object]]:
     """Return what other hyper-parameters change in real runs of methods of the upper half.
 
@@ -392,70 +324,36 @@ def describe_settings(folder: Path) -> list[dict[str, object]]:
             for q, v in rows.items()]  # fmt: skip
 
 
-def effects(method_map: MethodMap) -> list[dict[str, object]]:
-    """Return the effect of each component with a 95 % interval, and that of cautious selection."""
-    values, replicates = component_means(method_map)
-    names = [(family, name) for family, own in method_map.components.items() for name in own]
-    cautious, greedy = (
-        [names.index(("selection", name)) for name in own] for own in (CAUTIOUS, GREEDY)
-    )
-    weights = np.zeros(len(names))
-    weights[cautious], weights[greedy] = 0.5, -0.5
-    names.append(("contrast", "proportional and shares less greedy and epsilon_greedy"))
-    values = np.append(values, values @ weights)
-    replicates = np.column_stack([replicates, replicates @ weights])
-    low, high = np.quantile(replicates, (0.025, 0.975), axis=0)
-    return [
-        {"family": family, "component": name, "effect": f"{values[k]:.4f}",
-         "low": f"{low[k]:.4f}", "high": f"{high[k]:.4f}"}
-        for k, (family, name) in enumerate(names)
-    ]  # fmt: skip
-
-
-def spread(folder: Path) -> list[dict[str, object]]:
+def spread(method_map: MethodMap) -> list[dict[str, object]]:
     """Return the mean of the methods' scores, their true deviation, and the share above 0.5.
 
-    The two runs of a method are independent but for the method, so their covariance is the variance
-    of the methods; the share assumes a normal distribution. Intervals are a bootstrap over methods.
+    The runs of a method on different problems are independent but for the method, so their
+    covariance is the variance of the methods; the share assumes a normal distribution. Methods that
+    share their runs count once. Intervals are by a jackknife over problems.
     """
-    values = scores(read_round(folder / "round-1.db"))
-    values = values - np.nanmean(values, axis=0) + np.nanmean(values)
-    pairs = np.array([row[~np.isnan(row)] for row in values])
+    _, first = np.unique(equal_methods(method_map.replays), return_index=True)
+    values = method_map.runs[first]
+    P = values.shape[1]
 
-    def summary(chosen: np.ndarray) -> tuple[float, float, float]:
-        mean = float(chosen.mean())
-        deviation = float(np.sqrt(max(1e-12, np.cov(chosen.T)[0, 1])))
-        return mean, deviation, float(stats.norm.sf(0.5, mean, deviation))
+    def summary(columns: np.ndarray) -> np.ndarray:
+        chosen = values[:, columns]
+        own = relative(chosen)
+        n, sums = (~np.isnan(own)).sum(axis=1), np.nansum(own, axis=1)
+        products = (sums**2 - np.nansum(own**2, axis=1)).sum() / (n * (n - 1)).sum()
+        mean, deviation = np.nanmean(chosen, axis=0).mean(), np.sqrt(max(1e-6, products))
+        return np.array([mean, deviation, (mean - 0.5) / deviation])
 
-    rng = np.random.default_rng(6)
-    replicates = [summary(pairs[rng.integers(len(pairs), size=len(pairs))]) for _ in range(500)]
-    low, high = np.quantile(replicates, (0.025, 0.975), axis=0)
+    every = summary(np.arange(P))
+    without = [summary(np.delete(np.arange(P), k)) for k in range(P)]
+    half = stats.t.ppf(0.975, P - 1) * np.std(without, axis=0) * np.sqrt(P - 1)
+    limits = np.array([every, every - half, every + half])
+    limits[:, 2] = stats.norm.cdf(limits[:, 2])
     quantities = ("mean", "deviation of the methods", "share above 0.5")
     return [
-        {"quantity": name, "value": f"{value:.4f}", "low": f"{a:.4f}", "high": f"{b:.4f}"}
-        for name, value, a, b in zip(quantities, summary(pairs), low, high, strict=True)
-    ]
-
-
-def budget_means(folder: Path) -> list[dict[str, object]]:
-    """Return the mean score by budget; a replicate draws methods, uniform runs and problems."""
-    rng = np.random.default_rng(15)
-    files = {ROUNDS[0].budget: "round-1.db", **{b.budget: f"budget-{b.budget}.db" for b in BUDGETS}}
-    rows: list[dict[str, object]] = []
-    for budget, file in sorted(files.items()):
-        content = read_round(folder / file)
-        errors, references = content["errors"], content["references"]
-        n, m, P = len(errors), len(references), errors.shape[1]
-        replicates = []
-        for _ in range(500):
-            drawn = {"errors": errors[rng.integers(n, size=n)],
-                     "references": references[rng.integers(m, size=m)]}  # fmt: skip
-            replicates.append(np.nanmean(scores(drawn), axis=0)[rng.integers(P, size=P)].mean())
-        low, high = np.quantile(replicates, (0.025, 0.975))
-        mean = np.nanmean(scores(content))
-        rows.append({"quantity": f"mean at {budget:,}·D", "value": f"{mean:.4f}",
-                     "low": f"{low:.4f}", "high": f"{high:.4f}"})  # fmt: skip
-    return rows
+        {"quantity": name, "value": f"{value:.4f}", "low": f"{max(0, low):.4f}",
+         "high": f"{high:.4f}"}
+        for name, (value, low, high) in zip(quantities, limits.T, strict=True)
+    ]  # fmt: skip
 
 
 def regression_to_the_mean(folder: Path) -> list[dict[str, object]]:
@@ -525,26 +423,25 @@ def confirm(store: Path) -> None:
     """
     with Store.open(store) as opened:
         runs = opened.outcomes()
-    ends = {
-        (run.method, run.function, run.instance): (run.error, run.evaluations)
-        if run.error > PRECISION
-        else (0.0, run.evaluations)
-        for run in runs
-    }
-    names = sorted({run.method for run in runs} - {"uniform"})
+    ends: dict[tuple[str, str, int | None], list[tuple[float, int]]] = {}
+    for one in runs:
+        end = (one.error if one.error > PRECISION else 0.0, one.evaluations)
+        ends.setdefault((one.method, one.function, one.instance), []).append(end)
+    names = sorted({one.method for one in runs} - {"uniform"})
     groups: dict[str, list[str]] = {
         "best of the rounds": [name for name in names if name.startswith("real-")],
         "published": [name for name in names if name in literature()],
         "tuned": [name for name in names if name.endswith("-method")],
     }
-    functions = sorted({run.function for run in runs})
-    instances = sorted({run.instance for run in runs})
+    functions = sorted({one.function for one in runs})
+    instances = sorted({one.instance for one in runs})
 
     def share(own: list[str], function: str) -> float:
         pairs = [
-            (ends[name, function, i], ends["uniform", function, i])
+            pair
             for name in own
             for i in instances
+            for pair in itertools.product(ends[name, function, i], ends["uniform", function, i])
         ]
         return float(np.mean([(a < b) + (a == b) / 2 for a, b in pairs]))
 
@@ -564,19 +461,17 @@ def confirm(store: Path) -> None:
     write("map-final-groups", rows)
 
 
-def describe(folder: Path) -> None:
-    """Write what the rounds say."""
+def describe(folder: Path | None) -> None:
+    """Write what the first round says, and with a folder, what the other rounds say."""
     method_map = load_map()
-    write("map-run-effects", effects(method_map))
-    write("map-rounds", regression_to_the_mean(folder))
+    if folder is not None:
+        write("map-rounds", regression_to_the_mean(folder))
+        write("map-run-settings", describe_settings(folder))
     write("map-published", published(method_map))
-    write("map-run-contrasts", contrasts(folder))
-    write("map-run-settings", describe_settings(folder))
     estimates, agreement = regression(method_map.replays, method_map.runs, method_map.shape)
     replays = method_map.replays.mean(axis=1)
     write("map-run-spread", [
-        *spread(folder),
-        *budget_means(folder),
+        *spread(method_map),
         {"quantity": "correlation with methods left out", "value": f"{agreement:.4f}"},
         {"quantity": "rank correlation with replays",
          "value": f"{stats.spearmanr(estimates, replays).statistic:.4f}"},
@@ -602,12 +497,12 @@ def main() -> None:
     match sys.argv[1:]:
         case ["settings", folder]:
             run_settings(Path(folder))
-        case ["budgets", folder]:
+        case ["sample", folder]:
             method_map = load_map()
-            for this in BUDGETS:
+            for this in SAMPLES:
                 numbers = sample(method_map.replays, this.methods)
                 methods = {int(k): method_map.method(int(k)) for k in numbers}
-                complete(Path(folder) / f"budget-{this.budget}.db", this, methods)
+                complete(Path(folder) / f"sample-{this.budget}.db", this, methods)
         case ["round", number, folder, *dask]:
             method_map = load_map()
             this = ROUNDS[int(number) - 1]
@@ -622,8 +517,8 @@ def main() -> None:
             save(Path(folder), Path(out))
         case ["confirm", store]:
             confirm(Path(store))
-        case ["describe", folder]:
-            describe(Path(folder))
+        case ["describe", *folder] if len(folder) < 2:
+            describe(Path(folder[0]) if folder else None)
         case _:
             sys.exit(__doc__)
 

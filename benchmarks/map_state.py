@@ -2,7 +2,8 @@
 
     python benchmarks/map_state.py run FOLDER        the runs
     python benchmarks/map_state.py describe FOLDER   docs/results/data/map-state.csv
-    python benchmarks/map_state.py save FOLDER OUT   the best of each kind as TOML files
+    python benchmarks/map_state.py race FOLDER OUT   the rounds of map_runs.py, only with methods
+                                                     that see the state; the best as TOML files
 
 `state_value` learns what `success_sum` computes, the mean metric of an application, for each of
 nine states. A random sample of combinations of the other components is run with both, and with
@@ -11,20 +12,24 @@ Problems, budget and scores are those of round 2 of `map_runs.py`, whose runs ar
 same command.
 """
 
+import csv
 import dataclasses
 import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
-from map import write
-from map_runs import NP, ROUNDS, complete, read_round, scores
+from map import DATA, write
+from map_runs import NP, ROUNDS, complete, read_round, scores, survivors
 from scipy import stats
 
 import uaos
 from uaos.scenarios import load_map
+from uaos.selection.components import FAMILIES
 
 SAMPLE = 60
+#: Methods with state that go on to round 2, and to round 3 and the comparison after it.
+STATE_SURVIVORS, CONFIRMED = 50, 5
 DISCOUNTS = (0.0, 0.5, 0.9)
 SCALE_FREE = ("exp_offspring_fitness", "median_improvement", "relative_improvement",
               "parent_relative_improvement")  # fmt: skip
@@ -90,15 +95,30 @@ def describe(folder: Path) -> None:
     ])  # fmt: skip
 
 
-def save(folder: Path, out: Path) -> None:
-    """Write the best three methods of each kind that sees the state, in the recorded algorithm."""
-    values, every = mean_scores(folder), methods()
+def race(folder: Path, out: Path) -> None:
+    """Run the rounds of the map with methods that see the state, and write the best.
+
+    With each go the five best without state, in the same algorithm.
+    """
+    scale = load_map()
+    _, first = np.unique(scale.replays, axis=0, return_index=True)
+    chosen = np.array([k for k in np.sort(first) if scale.names(int(k))[1] == "state_value"])
+    for this, n in zip(ROUNDS, (STATE_SURVIVORS, CONFIRMED, CONFIRMED), strict=True):
+        methods = {int(k): scale.method(int(k)) for k in chosen}
+        file = folder / f"round-{this.number}.db"
+        complete(file, dataclasses.replace(this, methods=len(methods)), methods)
+        chosen = survivors(folder, this.number, n)
+    best = {f"state-{place}": scale.method(int(k)) for place, k in enumerate(chosen, start=1)}
+    with (DATA / "map-winners.csv").open(encoding="utf-8") as file:
+        for row in itertools.islice(csv.DictReader(file), CONFIRMED):
+            best[row["method"]] = uaos.Method(*row["components"].split(" / "))
     host = dataclasses.replace(uaos.configuration("uniform").settings, NP=NP)
-    paired, learned = np.arange(0, 2 * SAMPLE, 2), np.arange(2 * SAMPLE, len(every))
-    for kind, own in (("state", paired), ("q", learned)):
-        for place, k in enumerate(own[np.argsort(-values[own])][:3], start=1):
-            name = f"{kind}-{place}"
-            uaos.Configuration(name, every[k], host).to_toml(out / f"{name}.toml")
+    for name, method in {"uniform": uaos.method("uniform"), **best}.items():
+        uaos.Configuration(name, method, host).to_toml(out / f"{name}.toml")
+    write("map-state-winners", [
+        {"method": name, "components": " / ".join(getattr(m, f).name for f in FAMILIES)}
+        for name, m in best.items() if name.startswith("state-")
+    ])  # fmt: skip
 
 
 def main() -> None:
@@ -108,8 +128,8 @@ def main() -> None:
             run(Path(folder))
         case ["describe", folder]:
             describe(Path(folder))
-        case ["save", folder, out]:
-            save(Path(folder), Path(out))
+        case ["race", folder, out]:
+            race(Path(folder), Path(out))
         case _:
             sys.exit(__doc__)
 

@@ -1035,50 +1035,53 @@ def map_rounds() -> str:
     })  # fmt: skip
 
 
-#: Columns of an effect and its interval.
-_EFFECT = {"95 % interval from": "{low:+.3f}", "to": "{high:+.3f}"}
-
-
 def map_run_effects() -> str:
     """Return the best two components of each family and the worst, in real runs."""
-    *rows, contrast = data("map-run-effects")
-    named = [row | {"component": "{family}: {component}".format(**row)}
-             for row in best_and_worst(rows)]  # fmt: skip
-    columns = {"component": "{component}", "effect": "{effect:+.3f}", **_EFFECT}
-    return table([*named, contrast], columns)
+    rows = [row for row in data("map-component-effects") if row["runs"] == "all"]
+    return table(best_and_worst(rows), {
+        "component": "{family}: {component}",
+        "effect, 95 % interval": "{effect:+.3f} ± {interval:.3f}",
+    })  # fmt: skip
 
 
 def map_run_contrasts() -> str:
-    """Return cautious less greedy selections by group of functions and by budget."""
-    rows = [
-        row | ({} if row["runs"][0].isalpha() else {"functions": "all eight"})
-        for row in data("map-run-contrasts")
-    ]
+    """Return cautious less greedy selections by group of functions, budget and host."""
+    rows = [row | {"runs": NAMES.get(row["runs"], row["runs"])}
+            for row in data("map-run-contrasts")]  # fmt: skip
     return table(rows, {
-        "runs": "{runs}", "functions": "{functions}", "methods": "{methods:,.0f}",
-        "mean score": "{mean:.3f}", "cautious less greedy": "{difference:+.3f}", **_EFFECT,
+        "runs": "{runs}", "methods": "{methods:,.0f}",
+        "mean score, 95 % interval": "{mean:.3f} ± {mean, interval:.3f}",
+        "cautious less greedy": "{difference:+.3f} ± {interval:.3f}",
+        "cautious ahead on": "{problems ahead} of {problems}",
     })  # fmt: skip
 
 
 def map_findings() -> str:
     """Return three findings with effects, commands, and what would refute them."""
-    *_, greedy = data("map-run-effects")
+    greedy = by_name(data("map-run-contrasts"), "runs")["all"]
     groups = by_name(data("map-final-groups"), "group")
     best, ahead = groups["best of the rounds"], groups["best of the rounds less published"]
     (pair,) = [r for r in data("map-mix-fresh")
                if (r["first"], r["second"]) == ("mix", "mix-shares")]  # fmt: skip
     intervals = [
-        f"{float(r[key]):.3f} ({float(r['low']):.3f} to {float(r['high']):.3f})"
-        for r, key in ((greedy, "effect"), (best, "share"), (ahead, "share"))
+        f"{float(r['share']):.3f} ({float(r['low']):.3f} to {float(r['high']):.3f})"
+        for r in (best, ahead)
     ]
+    lower = "{difference:.3f} ± {interval:.3f} lower".format_map(cells(greedy))
+    agreement = {host: map_alignment_of(host)["alone"] for host in ("mix", "wide")}
     rows = [
-        ("greedy selection hurts in real runs (3)", f"chance to win {intervals[0]} lower than with "
-         "cautious selection", "`python benchmarks/map_runs.py describe runs`",
+        ("greedy selection hurts in real runs (3)", f"chance to win {lower} than with cautious "
+         "selection", "`python benchmarks/map_effects.py runs`",
          "greedy selections ahead on most of BBOB's functions, with the other defaults as here"),
-        ("the best of all methods are level with uniform choice, and little ahead of the "
-         "literature (3)", f"{intervals[1]}; {intervals[2]} ahead",
+        ("the best of all methods are level with uniform choice (3)", f"{intervals[0]}; "
+         f"{intervals[1]} ahead of the literature",
          "`python benchmarks/map_runs.py confirm final.db`",
          "a method significantly ahead of uniform choice on fresh instances"),
+        ("adapting pays where what gains at once also gets far alone (4)",
+         f"rank correlation {agreement['mix']} with the operators of `mix` and {agreement['wide']} "
+         "with 27 operators, neither of which it was found on",
+         "`python benchmarks/map_law.py hosts nine mix wide`",
+         "a pool of differential evolution without this correlation"),
         ("the pool decides (5)", f"`mix-shares` better than `mix` on {pair['losses']} of 96 fresh "
          f"problems, worse on {pair['wins']}; median effort "
          f"{10 ** -float(pair['difference']):.2f}", "`uaos compare mix.db`",
@@ -1106,25 +1109,26 @@ def map_published_gains() -> dict[str, float]:
 
 
 #: The samples of runs on the page of the map.
-SAMPLES = ("all", "separable", "moderate", "ill-conditioned", "multi-modal", "weakly structured")
+SAMPLES = ("all", "500·D", "separable", "moderate", "ill-conditioned", "multi-modal",
+           "weakly structured")  # fmt: skip
 
 
 def map_group_effects() -> str:
-    """Return the effects of selections and rewards by group of functions."""
+    """Return the effects of selections by group of functions."""
     by_sample: dict[str, list[dict[str, str]]] = {}
     for row in data("map-component-effects"):
         by_sample.setdefault(row["runs"], []).append(row)
     table = []
     for rows in zip(*(by_sample[name] for name in SAMPLES), strict=True):
-        if rows[0]["family"] not in ("reward", "selection"):
+        if rows[0]["family"] != "selection":
             continue
         cells = []
         for row in rows:
             effect, half = float(row["effect"]), float(row["interval"])
             cell = f"{effect:+.2f} ± {half:.2f}".replace("-", "−").replace("−0.00", "0.00")
             cells.append(f"**{cell}**" if abs(effect) > half else cell)
-        table.append((f"{rows[0]['family']}: {rows[0]['component']}", *cells))
-    return markdown(("component", *SAMPLES), table)
+        table.append((rows[0]["component"], *cells))
+    return markdown(("selection", *(NAMES.get(s, s) for s in SAMPLES)), table)
 
 
 HOSTS = {
@@ -1132,6 +1136,9 @@ HOSTS = {
     "alns": "large neighborhoods", "nsga2": "NSGA-II",
     "portfolio": "portfolio of four optimizers, simulated",
 }  # fmt: skip
+
+#: What tables call samples of runs.
+NAMES = {"all": "all methods, eight functions", **HOSTS}
 
 
 def map_deviations() -> str:
@@ -1141,10 +1148,10 @@ def map_deviations() -> str:
     for r in data("map-deviations"):
         value, low, high = (f"{float(r[key]):.3f}"[1:] for key in ("deviation", "low", "high"))
         cells.setdefault(r["runs"], {})[r["source"]] = f"{value} ({low} to {high})"
-    names = {**{name: name for name in SAMPLES}, "100·D": "100·D", "2,000·D": "2,000·D", **HOSTS}
     sources = (*FAMILIES, "two families together")
     return markdown(("runs", "methods", *sources), [
-        (names[runs], f"{int(rows[runs]['methods']):,}", *(own.get(s, "") for s in sources))
+        (NAMES.get(runs, runs), f"{int(rows[runs]['methods']):,}",
+         *(own.get(s, "") for s in sources))
         for runs, own in cells.items()
     ])  # fmt: skip
 
@@ -1175,27 +1182,75 @@ def map_state() -> str:
 
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
-    interval = "{{{0}:{1}}} ({{{2}:{1}}} to {{{3}:{1}}})".format
-    whole = {
-        name: interval(name, form, f"{name}, from", f"{name}, to")
-        for name, form in (("mean score", ".2f"), ("better than uniform", ".0%"),
-                           ("cautious less greedy", "+.2f"))
-    }  # fmt: skip
-    earlier = ("{mean score:.2f}", "{better than uniform:.0%}",
-               interval("cautious less greedy", "+.2f", "from", "to"))  # fmt: skip
+    interval = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
+    forms = {"mean score": ".2f", "better than uniform": ".0%", "correlation, replays": ".2f",
+             "correlation, real runs": ".2f"}  # fmt: skip
     rows = [
-        row | {"host": HOSTS[row["host"]]}
-        | {name: form.format_map(cells(row)) for name, form in zip(whole, forms, strict=True)}
-        for file, forms in (("map-grid", whole.values()), ("map-grid-earlier", earlier))
+        {**row, "host": HOSTS[row["host"]]}
+        | {name: whole(name, form).format_map(cells(row)) for name, form in forms.items()}
+        for file, whole in (("map-grid", interval), ("map-grid-earlier", "{{{0}:{1}}}".format))
         for row in data(file)
-    ]  # fmt: skip
+    ]
     return table(rows, {
         "host": "{host}", "problems": "{problems}", "methods": "{methods}",
         "mean score": "{mean score}", "better than uniform choice": "{better than uniform}",
-        "cautious less greedy selections": "{cautious less greedy}",
-        "rank correlation with replays": "{rank correlation, replays:.2f}",
-        "with real runs": "{rank correlation, real runs:.2f}",
+        "rank correlation with replays": "{correlation, replays}",
+        "with real runs": "{correlation, real runs}",
     })  # fmt: skip
+
+
+def alignments() -> dict[str, list[dict[str, float]]]:
+    """Return what is known of the problems of each host: chances and scores."""
+    by_host: dict[str, list[dict[str, float]]] = {}
+    for row in data("map-alignment"):
+        numbers = {k: float(row[k]) for k in ("lasting", "gain", "alone", "operators", "methods")}
+        by_host.setdefault(row["host"], []).append(numbers)
+    return by_host
+
+
+def map_alignment_of(host: str) -> dict[str, str]:
+    """Return the rank correlations of a host with the methods' mean scores, with intervals.
+
+    The intervals are a bootstrap over problems.
+    """
+    import numpy as np
+
+    rows, rng = alignments()[host], np.random.default_rng(1)
+    replicates = rng.integers(len(rows), size=(500, len(rows)))
+    texts = {}
+    for name in ("alone", "operators", "lasting"):
+        pairs = [(row[name], row["methods"]) for row in rows]
+        drawn = [rank_correlation([pairs[k] for k in chosen]) for chosen in replicates]
+        low, high = np.nanquantile(drawn, (0.025, 0.975))
+        value = f"{rank_correlation(pairs):.2f} ({low:.2f} to {high:.2f})"
+        texts[name] = value.replace("-", "−")
+    return texts
+
+
+def map_alignment() -> str:
+    """Return what goes with the score of adapting, by host."""
+    every = alignments()
+    slope, level = linear_regression(*(
+        [row[name] for row in every["nine"]] for name in ("alone", "methods")
+    ))  # fmt: skip
+    table = []
+    for host, rows in every.items():
+        means = [mean(row[name] for row in rows) for name in ("alone", "methods")]
+        texts = map_alignment_of(host)
+        table.append(
+            (
+                HOSTS[host],
+                str(len(rows)),
+                texts["alone"],
+                texts["lasting"],
+                f"{means[0]:.2f}",
+                f"{level + slope * means[0]:.2f}",
+                f"{means[1]:.2f}",
+            )
+        )
+    names = ("host", "problems", "rank correlation with the chance alone", "with lasting gains",
+             "mean chance alone", "score predicted", "measured")  # fmt: skip
+    return markdown(names, table)
 
 
 def map_grid_agreement() -> float:
@@ -1210,6 +1265,23 @@ def map_grid_agreement() -> float:
 def map_settings(name: str) -> str:
     """Return what other hyper-parameters change, in replays or in real runs."""
     return table(data(name), {"": "{quantity}", "value": "{value}"})
+
+
+def map_state_final() -> str:
+    """Return the best methods with and without state beside uniform choice."""
+    tests = by_name(data("map-state-final-adapting"))
+    files = ("map-state-winners", "map-winners")
+    components = {row["method"]: row["components"].replace("_", " ")
+                  for name in files for row in data(name)}  # fmt: skip
+    ranked = sorted(overview("map-state-final", ("all",)), key=lambda row: float(row[3]))
+    rows = []
+    for method, _, area, rank in ranked:
+        test = tests.get(method, {"wins": "", "losses": ""})
+        name = f"{method}: {components[method]}" if method in components else method
+        rows.append((name, area, rank, test["wins"], test["losses"]))
+    names = ("method", "ECDF area", f"mean rank of {len(ranked)}", "better than uniform on",
+             "worse on")  # fmt: skip
+    return markdown(names, rows)
 
 
 def map_policy() -> str:
@@ -1271,42 +1343,40 @@ def _phrases_of_runs() -> list[str]:
     )
     low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
     first, second = data("map-rounds")[:2]
-    budgets = [
-        f"{float(r['value']):.3f} ({float(r['low']):.3f} to {float(r['high']):.3f}) at "
-        f"{name.removeprefix('mean at ')}"
-        for name, r in spread.items() if name.startswith("mean at ")
-    ]  # fmt: skip
     settings = by_name(data("map-run-settings"), "quantity")
     gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
     gains, grid = map_published_gains(), by_name(data("map-grid"), "host")
+    contrasts = by_name(data("map-run-contrasts"), "runs")
     families = by_name((r for r in data("map-deviations") if r["runs"] == "all"), "source")
-    selection = [float(families["selection"][key]) for key in ("deviation", "low", "high")]
+    pairs = _exchanges_by_family()
+    (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
+                and r["second"] == "state_value"]  # fmt: skip
     return [
-        "its deviation is {:.3f} ({:.3f} to {:.3f}), that of rewards {:.3f}".format(
-            *selection, float(families["reward"]["deviation"])
+        "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
+            cells(families["selection"])
         ),
         "correlations {:.2f} and {:.2f})".format(
-            *(float(grid[h]["rank correlation, real runs"]) for h in ("wide", "mix"))
+            *(float(grid[h]["correlation, real runs"]) for h in ("wide", "mix"))
         ),
-        f"expected scores is {float(grid['nine']['rank correlation, real runs']):.2f},",
         "{:.0%} are better than uniform choice with the nine strategies, {:.0%} with 27 "
         "operators, and {:.0%} with those of `mix`".format(
             *(float(grid[h]["better than uniform"]) for h in ("nine", "wide", "mix"))
         ).replace("%", " %"),
-        f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
-        f"27 operators the rank correlation is {abs(map_grid_agreement()):.2f}",
-        *budgets, f"scores {gain.lstrip('-')} ± {half} less",
+        *("{mean:.3f} ± {mean, interval:.3f}".format_map(cells(contrasts[runs]))
+          for runs in ("100·D", "500·D", "2,000·D")),
+        f"scores {gain.lstrip('-')} ± {half} less",
         f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
         f"{float(second['mean']):.2f}",
         f"On average a method's run beats {mean:.2f}",
         f"have a standard deviation of {deviation:.2f}, so that {share:.0%}".replace("%", " %"),
-        f"(bootstrap interval: {100 * low:.0f} to {100 * high:.0f} %)",
-        f"{float(spread['rank correlation with replays']['value']):.2f} over all 23,800 methods"
+        f"(95 % interval: {100 * low:.0f} to {100 * high:.0f} %)",
+        f"{float(spread['rank correlation with replays']['value']):.2f} over all 25,200 methods"
         .replace("-", "−"),
         f"median of the 27 is {gains['reward']:.2f} for the reward, {gains['metric']:.2f} for the "
         f"metric, {gains['quality']:.2f} for the quality",
         *(f"{sum(r['verdict'] == 'interchangeable' for r in own)} of {len(own)} pairs of {family}"
-          for family, own in _exchanges_by_family().items() if family in ("metric", "quality")),
+          for family, own in pairs.items() if family in ("metric", "quality")),
+        f"differ by {float(state['difference']):.3f} ± {float(state['interval']):.3f}",
     ]  # fmt: skip
 
 
@@ -1315,7 +1385,7 @@ def _phrases_of_the_best() -> list[str]:
     scores = load_map()
     lucky = [
         float(scores.replays[scores.number(Method(*row["components"].split(" / ")))].mean())
-        for row in data("map-confirmed")[4:10]
+        for row in (data("map-confirmed")[2], *data("map-confirmed")[5:10])
     ]
     worse = sum(row["outcome"] == "worse" and row["method"].startswith("map-")
                 for row in data("map-adapting"))  # fmt: skip
@@ -1332,7 +1402,7 @@ def _phrases_of_the_best() -> list[str]:
     return [
         f"scores {single:.2f} on all recorded runs of `nine`",
         f"worse on most, {WORDS[worse]} of them significantly",
-        f"map-5 to map-10 scored {min(lucky):.2f} to {max(lucky):.2f}",
+        f"map-3 and map-6 to map-10 scored {min(lucky):.2f} to {max(lucky):.2f}",
         f"Of the {len(selections)} methods that came out of round 3, {cautious} choose in "
         f"proportion or by shares, and {WORDS[selections.count('greedy')]} greedily",
         f"the {third['methods']} methods of round 3 had {float(second['of those chosen']):.2f} in "
@@ -1793,6 +1863,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-components": map_components,
     "map-confirmed": map_confirmed,
     "map-law": map_law,
+    "map-alignment": map_alignment,
     "map-hosts": map_hosts,
     "map-rounds": map_rounds,
     "map-run-effects": map_run_effects,
@@ -1801,6 +1872,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-run-contrasts": map_run_contrasts,
     "map-run-settings": lambda: map_settings("map-run-settings"),
     "map-state": map_state,
+    "map-state-final": map_state_final,
     "map-grid": map_grid,
     "map-deviations": map_deviations,
     "map-exchanges": map_exchanges,
@@ -1848,7 +1920,7 @@ def phrases() -> dict[str, list[str]]:
             f"first of {len(outsiders)} optimizers by mean rank",
             "[{better:.0%} of {methods}".format(**_simulated_portfolio()).replace("%", " %"),
             f"combine into {math.prod(len(uaos.components(f)) for f in FAMILIES):,} methods",
-            f"on a [map of {len(load_map()):,} of the methods]",
+            f"on a [map of all {len(load_map()):,} methods]",
         ],
         "docs/adapters.md": _phrases_of_adapters(),
         "docs/reproduce.md": [f"{_with_defaults()} of them also have [defaults of ours]"],

@@ -85,7 +85,7 @@ def test_methods_are_replayed_on_recorded_runs() -> None:
         "best single operator",
         "best operator of each quarter",
     ]
-    assert "place of 23,800" in done.stdout
+    assert "place of 25,200" in done.stdout
     assert "recorded runs of each host, version 1, seed 1." in done.stdout
 
 

@@ -16,10 +16,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_map_has_every_combination_of_its_components() -> None:
-    """8 · 17 · 5 · 5 · 7 methods, each replayed on eight recorded runs."""
+    """8 · 18 · 5 · 5 · 7 methods, each replayed on eight recorded runs."""
     scores = load_map()
-    assert scores.shape == (8, 17, 5, 5, 7)
-    assert scores.replays.shape == scores.runs.shape == (23_800, 8)
+    assert scores.shape == (8, 18, 5, 5, 7)
+    assert scores.replays.shape == scores.runs.shape == (25_200, 8)
     assert np.isfinite(scores.replays).all()
     assert np.isfinite(scores.estimates).all()
 
@@ -33,9 +33,15 @@ def test_numbers_name_methods() -> None:
 
 
 def test_a_component_that_is_not_on_the_map_is_refused() -> None:
-    """The map is older than `state_value`."""
-    with pytest.raises(InvalidParameter, match="reward is state_value, which is not on the map"):
-        load_map().number(uaos.Method(reward="state_value"))
+    """A component of the user's."""
+
+    @uaos.register
+    class Halves(uaos.Metric):
+        def compute(self, parents, offspring, best_so_far):  # type: ignore[no-untyped-def]
+            return np.maximum(parents - offspring, 0.0) / 2
+
+    with pytest.raises(InvalidParameter, match="metric is halves, which is not on the map"):
+        load_map().number(uaos.Method(metric="halves"))
 
 
 def test_scores_are_those_of_a_replay() -> None:

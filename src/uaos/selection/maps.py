@@ -1,6 +1,6 @@
 """The map of methods: how well every combination of the five components selects.
 
-One file of the package holds the scores of 23,800 methods, in replays of recorded runs and in real
+One file of the package holds the scores of 25,200 methods, in replays of recorded runs and in real
 runs. `docs/results/map.md` says how they were measured and what follows from them.
 """
 
@@ -18,13 +18,13 @@ from uaos.selection.components import FAMILIES
 from uaos.selection.method import Method
 
 #: Version of the data; scores of different versions cannot be compared.
-VERSION = 2
+VERSION = 3
 
 #: BibTeX entry of the data.
 CITATION = f"""\
 @misc{{uaos-map,
   author = {{{{the uaos authors}}}},
-  title = {{The map of adaptive operator selection: scores of 23,800 methods}},
+  title = {{The map of adaptive operator selection: scores of 25,200 methods}},
   note = {{version {VERSION}, data of the Python package uaos}},
   year = {{2026}}
 }}
@@ -42,14 +42,14 @@ class MethodMap:
     ----------
     components : mapping of str to tuple of str
         The names of the components of each family, at the time of the measurement.
-    replays : ndarray, shape (23800, 8)
+    replays : ndarray, shape (25200, 8)
         The score of each method in each of eight recorded runs: 0 is uniform choice, 1 the best
         operator of each generation.
-    runs : ndarray, shape (23800, 8)
+    runs : ndarray, shape (25200, 8)
         The share of runs with uniform choice that end with a larger error than a real run of the
         method, on each of eight problems: 0.5 is as good as uniform choice. Each method was
         run on two of the problems; the others are NaN.
-    estimates : ndarray, shape (23800,)
+    estimates : ndarray, shape (25200,)
         The mean of `runs` that the components of a method, and each two of them together, let
         expect.
     replayed, problems : tuple of str
