@@ -1,6 +1,8 @@
 """Search by a model: the Gaussian process, what it is told, and the points it proposes."""
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -235,6 +237,40 @@ def test_a_configuration_with_a_method_has_a_control() -> None:
 def test_a_name_is_not_a_method() -> None:
     with raises(uaos.errors.InvalidParameter, name="method", value="RecPM"):
         uaos.SurrogateSearch([(0, 1)] * 2, method="RecPM")
+
+
+@pytest.mark.parametrize("constraint", [None, {"type": "ineq", "fun": lambda p: p["n"] - 5}])
+def test_workers_that_do_not_wait_for_each_other_are_busy(constraint: dict | None) -> None:
+    """Points that are out keep others away, and are learned in the order in which they come."""
+    at_work, most = 0, 0
+
+    def count(p: dict) -> float:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        time.sleep(0.005)
+        at_work -= 1
+        return (p["x"] - 0.3) ** 2 + (p["k"] != "b") + abs(p["n"] - 4)
+
+    space = {"x": uaos.Real(0, 1), "k": uaos.Categorical(list("abcd")), "n": uaos.Integer(0, 9)}
+    with ThreadPoolExecutor(3) as pool:
+        result = uaos.minimize(
+            count, space, budget=60, seed=1, workers=pool, schedule="async", record="points",
+            constraints=constraint,
+        )  # fmt: skip
+    assert most == 3
+    assert (result.x["k"], result.x["n"]) == ("b", 4 if constraint is None else 5)
+    assert len({tuple(x.values()) for x in result.X}) == result.nfev == 60
+
+
+def test_points_that_are_out_keep_others_away() -> None:
+    run = uaos.SurrogateSearch([(0, 3)] * 2, integrality=True, seed=1, budget=20, initial=1)
+    first = run.ask(5)
+    run.tell(first.sum(axis=1), points=first)
+    others = run.ask(11)
+    assert len(np.unique(np.vstack([first, others]), axis=0)) >= 14
+    run.tell(others.sum(axis=1)[::-1], points=others[::-1])
+    assert run.evaluations == 16
 
 
 def test_a_batch_has_different_points() -> None:

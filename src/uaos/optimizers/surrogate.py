@@ -38,6 +38,7 @@ from uaos.optimizers.gaussian_process import (
 )
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.moves import MOVES
+from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.registration import register
 from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
@@ -87,16 +88,17 @@ class Constrained(NamedTuple):
     constraints: FloatArray
     limits: FloatArray
 
-    def with_pending(self) -> "Constrained":
-        """Return these and a point that is not evaluated yet; its value is assumed to be middling.
+    def with_pending(self, n: int) -> "Constrained":
+        """Return these and n points that are not evaluated yet, which are assumed to be middling.
 
-        Its constraints are unknown.
+        Their constraints are unknown.
         """
         known = self.objective[np.isfinite(self.objective)]
         middle = np.median(known) if len(known) else np.nan
-        unknown = np.full((1, len(self.limits)), np.nan)
+        unknown = np.full((n, len(self.limits)), np.nan)
         return Constrained(
-            np.append(self.objective, middle), np.append(self.feasible, False),
+            np.append(self.objective, np.full(n, middle)),
+            np.append(self.feasible, np.zeros(n, bool)),
             np.vstack([self.constraints, unknown]), self.limits,
         )  # fmt: skip
 
@@ -418,6 +420,7 @@ class SurrogateSearch(Optimizer):
         self._excess: FloatArray | None = None
         self._constraints = np.empty((0, 0))
         self._proposer = Proposer(self._new_selector())
+        self._pending = np.empty((0, self.dimension))  # points that are out
         self._made_by: list[int] = []  # proposers of the points of the batch
         self._moved: list[list[float]] = []  # moves, parents' values and values, not yet learned
         if self.history is not None:
@@ -460,17 +463,37 @@ class SurrogateSearch(Optimizer):
         constrained = None
         if self._excess is not None:
             constrained = constrained_values(self._values, self._excess, self._constraints)
-        batch: list[FloatArray] = []
+        middle, unknown = float(np.median(scores)), list(self._pending)
         self._made_by = []
-        for _ in range(self.settings.batch):
-            point, name = self._proposer(self._coordinates, points, scores, self.rng, constrained)
-            batch.append(point)
+        size = self.settings.batch if self.wanted is None else 1
+        for _ in range(size):
+            n = len(unknown)
+            point, name = self._proposer(
+                self._coordinates, np.vstack([points, *unknown]),
+                np.append(scores, np.full(n, middle)), self.rng,
+                None if constrained is None else constrained.with_pending(n),
+            )  # fmt: skip
+            unknown.append(point)
             self._made_by.append(PROPOSERS.index(name))
-            points = np.vstack([points, point])
-            scores = np.append(scores, np.median(scores))
-            if constrained is not None:
-                constrained = constrained.with_pending()
-        return np.array(batch)
+        return np.array(unknown[-size:])
+
+    # Several batches at a time
+
+    @property
+    def overlaps(self) -> bool:
+        """True once the initial points are known: points that are out count as middling."""
+        return len(self._points) > 0
+
+    def set_aside(self) -> Batch:  # noqa: D102 (see Optimizer)
+        batch = super().set_aside()
+        self._pending = np.vstack([self._pending, self._coordinates.rounded(batch.points)])
+        return batch
+
+    def take_up(self, batch: Batch) -> bool:  # noqa: D102 (see Optimizer)
+        for point in self._coordinates.rounded(batch.points):
+            rows = np.flatnonzero((self._pending == point).all(axis=1))
+            self._pending = np.delete(self._pending, rows[:1], axis=0)
+        return super().take_up(batch)
 
     @property
     def operators(self) -> tuple[str, ...]:
