@@ -242,3 +242,9 @@ def test_a_parameter_without_influence_does_no_harm():
     result = uaos.least_squares(lambda p: np.array([p[0] - 3, p[0] ** 2 - 9.5]), [1, 1], seed=1)
     assert result.success
     assert result.fun == pytest.approx(0.5 * 0.006584592, rel=1e-5)
+
+
+def test_residuals_that_are_always_zero_are_an_exact_fit():
+    result = uaos.least_squares(lambda p: np.zeros(3), [1.0, 0.0], method="LM", seed=1)
+    assert result.fun == 0
+    assert result.success

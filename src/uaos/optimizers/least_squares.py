@@ -152,15 +152,15 @@ class LM(RestartingSearch):
 
     def _difference_points(self) -> FloatArray:
         """Return a point for each coordinate, on the other side where a bound is in the way."""
-        size, influence = np.abs(self._x), np.linalg.norm(self._jacobian, axis=0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(all="ignore"):
+            influence = np.linalg.norm(self._jacobian, axis=0)
             visible = _VISIBLE * (np.linalg.norm(self._residuals) + self._reach()) / influence
         least = np.where(
             influence > 0,
             np.maximum(visible, _LEAST * self.scale),
             _DIFFERENCE * _LEAST_SIZE * self.scale,
         )
-        steps = np.maximum(_DIFFERENCE * size, least)
+        steps = np.maximum(_DIFFERENCE * np.abs(self._x), least)
         steps = np.where(self._x + steps > self.high, -steps, steps)
         points = self._inside(self._x + np.diag(steps))
         self._offsets = np.diagonal(points) - self._x
