@@ -1357,7 +1357,7 @@ def _phrases_of_runs() -> list[str]:
     (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
                 and r["second"] == "state_value"]  # fmt: skip
     return [
-        "does as well there ({}) and with 27 operators ({}), but not with those of `mix` ({})".format(
+        "as well there ({}) and with 27 operators ({}), but not with those of `mix` ({})".format(
             *(map_alignment_of(h)["operators"].split()[0] for h in ("nine", "wide", "mix"))
         ),
         "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
