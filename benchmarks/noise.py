@@ -435,14 +435,14 @@ def run_calibrate(arguments: argparse.Namespace) -> None:
     names = ["noise", "budget", "function", "seed", "errors"]
     done = _written(arguments.out, 4)
     with _appending(arguments.out, names) as (file, writer):
-        for kind in KINDS:
+        for place, kind in enumerate(KINDS):
             for budget in arguments.budgets:
                 for seed in range(arguments.runs):
                     name = list(FUNCTIONS)[seed % len(FUNCTIONS)]
                     key = [kind, budget, name, seed]
                     if tuple(map(str, key)) in done:
                         continue
-                    fun = Noisy(name, 4, 0.1, seed, kind)
+                    fun = Noisy(name, 4, 0.1, arguments.runs * place + seed, kind)
                     result = uaos.minimize(fun, fun.bounds, budget=budget, seed=seed, history=False)
                     deviation = result.fun_std or np.nan  # None if noise was not noticed
                     error = (result.fun - fun.value(result.x)) / deviation

@@ -1085,7 +1085,7 @@ def map_findings() -> str:
         ("adapting pays where what gains at once also gets far alone (4)",
          f"rank correlation {agreement['mix']} with the operators of `mix` and {agreement['wide']} "
          "with 27 operators, neither of which it was found on",
-         "`python benchmarks/map_law.py hosts nine mix wide alns`",
+         "`python benchmarks/map_law.py hosts nine mix wide`",
          "a pool of differential evolution without this correlation"),
         ("the pool decides (5)", f"`mix-shares` better than `mix` on {pair['losses']} of 96 fresh "
          f"problems, worse on {pair['wins']}; median effort "
@@ -1187,14 +1187,20 @@ def map_state() -> str:
 
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
-    whole = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
-    rows = [row | {"host": HOSTS[row["host"]]} for row in data("map-grid")]
+    interval = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
+    forms = {"mean score": ".2f", "better than uniform": ".0%", "correlation, replays": ".2f",
+             "correlation, real runs": ".2f"}  # fmt: skip
+    rows = [
+        {**row, "host": HOSTS[row["host"]]}
+        | {name: whole(name, form).format_map(cells(row)) for name, form in forms.items()}
+        for file, whole in (("map-grid", interval), ("map-grid-earlier", "{{{0}:{1}}}".format))
+        for row in data(file)
+    ]
     return table(rows, {
         "host": "{host}", "problems": "{problems}", "methods": "{methods}",
-        "mean score": whole("mean score", ".2f"),
-        "better than uniform choice": whole("better than uniform", ".0%"),
-        "rank correlation with replays": whole("correlation, replays", ".2f"),
-        "with real runs": whole("correlation, real runs", ".2f"),
+        "mean score": "{mean score}", "better than uniform choice": "{better than uniform}",
+        "rank correlation with replays": "{correlation, replays}",
+        "with real runs": "{correlation, real runs}",
     })  # fmt: skip
 
 
@@ -1333,12 +1339,6 @@ def map_groups() -> str:
     })  # fmt: skip
 
 
-def _error_of_estimates() -> float:
-    """Return the standard error of expected scores in real runs."""
-    row = by_name(data("map-run-spread"), "quantity")["standard error of expected scores"]
-    return float(row["value"])
-
-
 def _phrases_of_runs() -> list[str]:
     """Return what the page of the map says of real runs."""
     spread = by_name(data("map-run-spread"), "quantity")
@@ -1357,19 +1357,12 @@ def _phrases_of_runs() -> list[str]:
     (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
                 and r["second"] == "state_value"]  # fmt: skip
     return [
-        "as well there ({}) and with 27 operators ({}), but not with those of `mix` ({})".format(
-            *(map_alignment_of(h)["operators"].split()[0] for h in ("nine", "wide", "mix"))
-        ),
         "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
             cells(families["selection"])
         ),
-        "correlations {:.2f} and {:.2f}). It says something of large neighborhood search "
-        "({:.2f})".format(
-            *(float(grid[h]["correlation, real runs"]) for h in ("wide", "mix", "alns"))
+        "correlations {:.2f} and {:.2f})".format(
+            *(float(grid[h]["correlation, real runs"]) for h in ("wide", "mix"))
         ),
-        "wins {mean score:.2f} of its runs ({mean score, from:.2f} to "
-        "{mean score, to:.2f})".format_map(cells(grid["portfolio"])),
-        f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
         "{:.0%} are better than uniform choice with the nine strategies, {:.0%} with 27 "
         "operators, and {:.0%} with those of `mix`".format(
             *(float(grid[h]["better than uniform"]) for h in ("nine", "wide", "mix"))
@@ -1516,6 +1509,27 @@ def _shares(name: str) -> dict[tuple[int, int], list[tuple[int, float]]]:
     return rows
 
 
+def _phrases_of_noise() -> list[str]:
+    """Return how often the default is above, level with and below the best single algorithm."""
+    rows = [line.strip("| ").split(" | ") for line in noise_coco().splitlines()[2:]]
+    pairs = [
+        [
+            (float(a.strip("*")), float(b.strip("*")))
+            for a, b in zip(ours[3:], best[3:], strict=True)
+        ]
+        for ours, best in zip(rows[::3], rows[1::3], strict=True)
+    ]
+    ahead = sum(row[0][0] > row[0][1] for row in pairs)
+    parts = [pair for row in pairs for pair in row[1:]]
+    above, below = sum(a > b for a, b in parts), sum(a < b for a, b in parts)
+    return [
+        f"above every single algorithm in {ahead} of the {len(pairs)} cells",
+        f"above the best of them in {above} of {len(parts)} columns, level in "
+        f"{len(parts) - above - below}, where both",
+        f"and below in {below}:",
+    ]
+
+
 def noise_beside() -> str:
     """Return mean ranks by true value on functions with additive noise, and a comparison."""
     values: dict[tuple[str, ...], dict[str, float]] = {}
@@ -1593,25 +1607,33 @@ def noise_credit() -> str:
 
 
 def noise_rewards() -> str:
-    """Return mean log10 errors of differential evolution by reward, beside uniform choice."""
-    runs: dict[str, dict[tuple[str, ...], float]] = {}
+    """Return mean log10 errors of differential evolution by reward, beside uniform choice.
+
+    Bold are rewards that differ from it after Holm's correction over all rewards of a column.
+    """
+    columns: dict[tuple[str, str], dict[str, dict[tuple[str, str], float]]] = {}
     for row in data("noise-rewards"):
-        key = row["noise"], row["problem"], row["instance"]
-        runs.setdefault(row["reward"], {})[key] = math.log10(float(row["error"]))
-    uniform, table = runs["uniform"], []
-    for name, errors in runs.items():
-        cells = []
-        for noise in ("none", "Gaussian"):
-            keys = [key for key in errors if key[0] == noise]
-            mean = sum(errors[key] for key in keys) / len(keys)
-            better = sum(errors[key] < uniform[key] for key in keys)
-            worse = sum(errors[key] > uniform[key] for key in keys)
-            same = name == "uniform"
-            p = "" if same else f"{sign_test(better, worse):.3f}"
-            cells += [f"{mean:.2f}", "" if same else f"{better}, {worse}", p]
-        table.append((float(cells[3]), [f"`{name}`", *cells]))
-    names = ["reward", "without noise", "better, worse", "p", "with noise", "better, worse", "p"]
-    return markdown(names, [row for _, row in sorted(table)])
+        column = columns.setdefault((row["pool"], row["noise"]), {})
+        key = row["problem"], row["instance"]
+        column.setdefault(row["reward"], {})[key] = math.log10(float(row["error"]))
+    table: dict[str, list[str]] = {}
+    for column in columns.values():
+        uniform = column["uniform"]
+        counts = {
+            name: (sum(errors[key] < uniform[key] for key in uniform),
+                   sum(errors[key] > uniform[key] for key in uniform))
+            for name, errors in column.items() if name != "uniform"
+        }  # fmt: skip
+        corrected = holm([sign_test(*pair) for pair in counts.values()])
+        significant = {name for name, p in zip(counts, corrected, strict=True) if p < 0.05}
+        for name, errors in column.items():
+            cell = f"{mean(errors.values()):.2f}"
+            if name in counts:
+                cell += f" ({counts[name][0]}, {counts[name][1]})"
+            table.setdefault(name, []).append(f"**{cell}**" if name in significant else cell)
+    kinds = {"none": "without noise"}
+    names = ["reward", *(f"{pool}, {kinds.get(noise, noise)}" for pool, noise in columns)]
+    return markdown(names, [[f"`{name}`", *cells] for name, cells in table.items()])
 
 
 # Tables of the first page of results
@@ -1794,11 +1816,14 @@ def winners_peers() -> str:
 def noise_calibrate() -> str:
     """Return how often the true value is within two standard errors of the estimate."""
     rows = []
-    for budget, runs in groupby(data("noise-calibrate"), itemgetter("budget")):
+    for kind, runs in groupby(data("noise-calibrate"), itemgetter("noise")):
         errors = [float(row["errors"]) for row in runs]
-        covered = mean(abs(error) <= 2 for error in errors)
-        rows.append((budget, str(len(errors)), f"{covered:.1%}", f"{median(errors):+.2f}"))
-    names = ("budget", "runs", "covered", "median of fun - true, in standard errors")
+        known = [error for error in errors if math.isfinite(error)]
+        covered = mean(abs(error) <= 2 for error in known)
+        rows.append((kind, str(len(errors)), str(len(errors) - len(known)), f"{covered:.1%}",
+                     f"{median(known):+.2f}"))  # fmt: skip
+    names = ("noise", "runs", "not noticed", "covered",
+             "median of fun - true, in standard errors")  # fmt: skip
     return markdown(names, rows)
 
 
@@ -1930,18 +1955,17 @@ def phrases() -> dict[str, list[str]]:
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
             f"which solves {uniform[1]}",
             f"first of {len(outsiders)} optimizers by mean rank",
-            "[{methods} methods](docs/results/map.md#further-hosts) wins {mean score:.2f} "
-            "({mean score, from:.2f} to {mean score, to:.2f})".format_map(_simulated_portfolio()),
+            "[{better:.0%} of {methods}".format(**_simulated_portfolio()).replace("%", " %"),
             f"combine into {math.prod(len(uaos.components(f)) for f in FAMILIES):,} methods",
             f"on a [map of all {len(load_map()):,} methods]",
         ],
         "docs/adapters.md": _phrases_of_adapters(),
         "docs/reproduce.md": [f"{_with_defaults()} of them also have [defaults of ours]"],
-        "docs/map.md": [f"with a standard error of about {_error_of_estimates():.2f}"],
         "docs/comparison.md": [
             f"default solves {fresh['portfolio']} of 120 problems, "
             f"CMA-ES {fresh['CMA-ES']} and L-SHADE {fresh['L-SHADE']}",
         ],
+        "docs/results/noise.md": _phrases_of_noise(),
         "docs/results/map.md": [
             f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
             f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
@@ -2197,9 +2221,10 @@ def _unsolved() -> str:
     return f"never solves {' and '.join(never)}, and solves {' and '.join(some)} of {each} runs"
 
 
-def _simulated_portfolio() -> dict[str, _Cell]:
-    """Return how methods do in the simulated portfolio."""
-    return cells(by_name(data("map-grid"), "host")["portfolio"])
+def _simulated_portfolio() -> dict[str, float]:
+    """Return how many methods ran in the simulated portfolio, and the share ahead of chance."""
+    (row,) = [r for r in data("map-grid-earlier") if r["host"] == "portfolio"]
+    return {"methods": int(row["methods"]), "better": float(row["better than uniform"])}
 
 
 def _phrases_of_tests() -> list[str]:

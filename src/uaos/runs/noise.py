@@ -68,7 +68,7 @@ class PointEstimate:
     Equation
     --------
     n = n + 1,  d = f - m,  m = m + d / n,  S = S + d (f - m)
-    standard error = t / 2 √((S + 2 h²) / (n - 1) / n),
+    standard error = t / 2 √(max(S, 2 h²) / (n - 1) / n),
     t = 2 + 5 / (2 ν) + 49 / (16 ν²) + 2.86 / ν³,  ν = n - 1
 
     A deviation that rests on few values is uncertain itself. With t, the quantile of Student's
@@ -98,7 +98,7 @@ class PointEstimate:
     >>> estimate = PointEstimate(np.zeros(2))
     >>> estimate.include([1.0, 2.0, 3.0])
     >>> estimate.mean, round(estimate.error(), 3), round(estimate.error(step=1.0), 3)
-    (2.0, 1.262, 1.785)
+    (2.0, 1.262, 1.262)
     """
 
     def __init__(self, x: FloatArray) -> None:
@@ -130,7 +130,7 @@ class PointEstimate:
             return math.nan
         freedom = self.count - 1
         widened = 1 + 1.25 / freedom + 49 / 32 / freedom**2 + 1.43 / freedom**3
-        return widened * math.sqrt((self._squares + 2 * step**2) / freedom / self.count)
+        return widened * math.sqrt(max(self._squares, 2 * step**2) / freedom / self.count)
 
     def bound(self, deviation: float) -> float:
         """Return the mean plus its standard error, given the deviation of single values.
