@@ -4,7 +4,7 @@
 
 writes map-component-effects.csv, map-run-contrasts.csv, map-exchanges.csv and map-deviations.csv
 of docs/results/data. Round 1 is read from the package. FOLDER has the stores of
-`map_runs.py sample`; each FILE is a host of the coarse grid (`map_grid.py run`).
+`map_runs.py sample`, if any; each FILE is a host of the coarse grid (`map_grid.py run`).
 
 Problems are the unit of replication: the effects of the components are computed on each problem,
 and intervals are those of their mean over problems. Where methods are a sample, a jackknife over
@@ -60,7 +60,10 @@ def samples(folder: Path, files: list[Path]) -> Iterator[Sample]:
 
     yield sample("all", np.arange(len(scale)), scale.runs, equal_methods(scale.replays))
     for this in SAMPLES:
-        content = read_round(folder / f"sample-{this.budget}.db")
+        file = folder / f"sample-{this.budget}.db"
+        if not file.exists():
+            continue
+        content = read_round(file)
         numbers = content["methods"]
         every = sample(f"{this.budget:,}·D", numbers, scores(content), numbers)
         yield every

@@ -309,7 +309,7 @@ def describe(files: list[Path]) -> None:
             "host": runs.host, "problems": runs.values.shape[1], "methods": len(runs.numbers),
         }  # fmt: skip
         for quantity, value in summary(runs).items():
-            low, high = np.quantile([one[quantity] for one in replicates], (0.025, 0.975))
+            low, high = np.nanquantile([one[quantity] for one in replicates], (0.025, 0.975))
             row |= {quantity: value, f"{quantity}, from": low, f"{quantity}, to": high}
         row |= {
             "best": means.max(), "shares": by_shares,

@@ -356,6 +356,18 @@ def spread(method_map: MethodMap) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
+def error_of_estimates(method_map: MethodMap, deviation: float, agreement: float) -> float:
+    """Return the standard error of expected scores: what they leave of the methods' deviation.
+
+    Both are known by the methods' own means, whose reliability is the share of their variance that
+    is not noise.
+    """
+    _, first = np.unique(equal_methods(method_map.replays), return_index=True)
+    means = np.nanmean(relative(method_map.runs[first]), axis=1)
+    reliability = deviation**2 / means.var()
+    return float(deviation * np.sqrt(max(0.0, 1 - agreement**2 / reliability)))
+
+
 def regression_to_the_mean(folder: Path) -> list[dict[str, object]]:
     """Return the mean score of each round's survivors when they were chosen, and afterwards."""
     rows: list[dict[str, object]] = []
@@ -469,9 +481,11 @@ def describe(folder: Path | None) -> None:
         write("map-run-settings", describe_settings(folder))
     write("map-published", published(method_map))
     estimates, agreement = regression(method_map.replays, method_map.runs, method_map.shape)
-    replays = method_map.replays.mean(axis=1)
+    replays, rows = method_map.replays.mean(axis=1), spread(method_map)
+    error = error_of_estimates(method_map, float(str(rows[1]["value"])), agreement)
     write("map-run-spread", [
-        *spread(method_map),
+        *rows,
+        {"quantity": "standard error of expected scores", "value": f"{error:.4f}"},
         {"quantity": "correlation with methods left out", "value": f"{agreement:.4f}"},
         {"quantity": "rank correlation with replays",
          "value": f"{stats.spearmanr(estimates, replays).statistic:.4f}"},

@@ -1085,7 +1085,7 @@ def map_findings() -> str:
         ("adapting pays where what gains at once also gets far alone (4)",
          f"rank correlation {agreement['mix']} with the operators of `mix` and {agreement['wide']} "
          "with 27 operators, neither of which it was found on",
-         "`python benchmarks/map_law.py hosts nine mix wide`",
+         "`python benchmarks/map_law.py hosts nine mix wide alns`",
          "a pool of differential evolution without this correlation"),
         ("the pool decides (5)", f"`mix-shares` better than `mix` on {pair['losses']} of 96 fresh "
          f"problems, worse on {pair['wins']}; median effort "
@@ -1187,20 +1187,14 @@ def map_state() -> str:
 
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
-    interval = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
-    forms = {"mean score": ".2f", "better than uniform": ".0%", "correlation, replays": ".2f",
-             "correlation, real runs": ".2f"}  # fmt: skip
-    rows = [
-        {**row, "host": HOSTS[row["host"]]}
-        | {name: whole(name, form).format_map(cells(row)) for name, form in forms.items()}
-        for file, whole in (("map-grid", interval), ("map-grid-earlier", "{{{0}:{1}}}".format))
-        for row in data(file)
-    ]
+    whole = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
+    rows = [row | {"host": HOSTS[row["host"]]} for row in data("map-grid")]
     return table(rows, {
         "host": "{host}", "problems": "{problems}", "methods": "{methods}",
-        "mean score": "{mean score}", "better than uniform choice": "{better than uniform}",
-        "rank correlation with replays": "{correlation, replays}",
-        "with real runs": "{correlation, real runs}",
+        "mean score": whole("mean score", ".2f"),
+        "better than uniform choice": whole("better than uniform", ".0%"),
+        "rank correlation with replays": whole("correlation, replays", ".2f"),
+        "with real runs": whole("correlation, real runs", ".2f"),
     })  # fmt: skip
 
 
@@ -1339,6 +1333,12 @@ def map_groups() -> str:
     })  # fmt: skip
 
 
+def _error_of_estimates() -> float:
+    """Return the standard error of expected scores in real runs."""
+    row = by_name(data("map-run-spread"), "quantity")["standard error of expected scores"]
+    return float(row["value"])
+
+
 def _phrases_of_runs() -> list[str]:
     """Return what the page of the map says of real runs."""
     spread = by_name(data("map-run-spread"), "quantity")
@@ -1357,12 +1357,19 @@ def _phrases_of_runs() -> list[str]:
     (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
                 and r["second"] == "state_value"]  # fmt: skip
     return [
+        "as well there ({}) and with 27 operators ({}), but not with those of `mix` ({})".format(
+            *(map_alignment_of(h)["operators"].split()[0] for h in ("nine", "wide", "mix"))
+        ),
         "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
             cells(families["selection"])
         ),
-        "correlations {:.2f} and {:.2f})".format(
-            *(float(grid[h]["correlation, real runs"]) for h in ("wide", "mix"))
+        "correlations {:.2f} and {:.2f}). It says something of large neighborhood search "
+        "({:.2f})".format(
+            *(float(grid[h]["correlation, real runs"]) for h in ("wide", "mix", "alns"))
         ),
+        "wins {mean score:.2f} of its runs ({mean score, from:.2f} to "
+        "{mean score, to:.2f})".format_map(cells(grid["portfolio"])),
+        f"methods score {float(grid['alns']['shares']):.2f} on average, and are left out",
         "{:.0%} are better than uniform choice with the nine strategies, {:.0%} with 27 "
         "operators, and {:.0%} with those of `mix`".format(
             *(float(grid[h]["better than uniform"]) for h in ("nine", "wide", "mix"))
@@ -1955,12 +1962,14 @@ def phrases() -> dict[str, list[str]]:
             f"takes {10 ** float(test['difference']):.2f} times the evaluations of its control",
             f"which solves {uniform[1]}",
             f"first of {len(outsiders)} optimizers by mean rank",
-            "[{better:.0%} of {methods}".format(**_simulated_portfolio()).replace("%", " %"),
+            "[{methods} methods](docs/results/map.md#further-hosts) wins {mean score:.2f} "
+            "({mean score, from:.2f} to {mean score, to:.2f})".format_map(_simulated_portfolio()),
             f"combine into {math.prod(len(uaos.components(f)) for f in FAMILIES):,} methods",
             f"on a [map of all {len(load_map()):,} methods]",
         ],
         "docs/adapters.md": _phrases_of_adapters(),
         "docs/reproduce.md": [f"{_with_defaults()} of them also have [defaults of ours]"],
+        "docs/map.md": [f"with a standard error of about {_error_of_estimates():.2f}"],
         "docs/comparison.md": [
             f"default solves {fresh['portfolio']} of 120 problems, "
             f"CMA-ES {fresh['CMA-ES']} and L-SHADE {fresh['L-SHADE']}",
@@ -2221,10 +2230,9 @@ def _unsolved() -> str:
     return f"never solves {' and '.join(never)}, and solves {' and '.join(some)} of {each} runs"
 
 
-def _simulated_portfolio() -> dict[str, float]:
-    """Return how many methods ran in the simulated portfolio, and the share ahead of chance."""
-    (row,) = [r for r in data("map-grid-earlier") if r["host"] == "portfolio"]
-    return {"methods": int(row["methods"]), "better": float(row["better than uniform"])}
+def _simulated_portfolio() -> dict[str, _Cell]:
+    """Return how methods do in the simulated portfolio."""
+    return cells(by_name(data("map-grid"), "host")["portfolio"])
 
 
 def _phrases_of_tests() -> list[str]:

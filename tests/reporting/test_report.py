@@ -139,7 +139,7 @@ def test_recipes_show_equations_values_and_references(report: Path) -> None:
 def test_a_recipe_has_its_place_on_the_map() -> None:
     """The numbers are those of the page docs/map.md; uniform choice has no place."""
     said = words(method_recipe("SaDE", uaos.configuration("SaDE").to_dict(), Colors(["SaDE"])))
-    assert "with a chance of 0.50 (place 962)" in said
+    assert "with a chance of 0.50 (place 1,058)" in said
     assert "quality weighted_sum, gives 0.55" in said
     uniform = words(method_recipe("x", uaos.configuration("uniform").to_dict(), Colors(["x"])))
     assert "On the map" not in uniform

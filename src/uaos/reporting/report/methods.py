@@ -111,7 +111,7 @@ def _on_the_map(method: Method) -> list[Markup]:
     scale = load_map()
     try:
         number = scale.number(method)
-    except InvalidParameter:  # a component that came later, or a custom one
+    except InvalidParameter:  # a custom component
         return []
     if method == uniform_method(method):
         return []
