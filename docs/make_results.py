@@ -597,7 +597,8 @@ def _rank_means(runs: Sequence[Row], trials: str, digits: int = 20) -> dict[str,
 
 #: Contenders of the comparison on tables of hyper-parameters, as a page calls them.
 CONTENDERS = {
-    "uaos": "**uaos**", "GP": "`GP` of uaos", "CMA-ES": "`CMA-ES` of uaos", "mix": "`mix` of uaos",
+    "uaos": "**uaos**", "sampler": "**OptunaSampler (uaos)**", "GP": "`GP` of uaos",
+    "CMA-ES": "`CMA-ES` of uaos", "mix": "`mix` of uaos",
     "tpe": "TPE (Optuna)", "optuna-gp": "GPSampler (Optuna)",
     "auto": "AutoSampler (OptunaHub)", "smac": "SMAC", "catcma": "CatCMA with margin (cmaes)",
     "pycma": "CMA-ES (pycma)", "nevergrad": "NGOpt (nevergrad)",
@@ -608,7 +609,30 @@ CONTENDERS = {
 
 def spaces(name: str = "spaces", digits: int = 20) -> str:
     """Return mean ranks on mixed spaces, by default those of the tables of hyper-parameters."""
-    runs = data(name)
+    return _rank_table(data(name), digits)
+
+
+def spaces_phrases() -> list[str]:
+    """Return what the page of spaces says about runs with the first two seeds alone."""
+    runs = [r for r in data("spaces") if r["seed"] in ("1", "2") and r["contender"] != "smac"]
+    ranks = [_rank_means(runs, trials) for trials in ("50", "100", "200")]
+    return ["is first as well" if all(min(r, key=r.get) == "uaos" for r in ranks) else "is not",
+            *("{} {:.2f}, {:.2f} and {:.2f}".format(shown, *(r[name] for r in ranks))
+              for name, shown in (("uaos", "uaos"), ("tpe", "TPE"), ("optuna-gp", "GPSampler"),
+                                  ("auto", "AutoSampler")))]  # fmt: skip
+
+
+def spaces_optuna() -> str:
+    """Return mean ranks of samplers of Optuna on the tables of hyper-parameters."""
+    own = data("spaces-sampler")
+    trials = {row["budget"] for row in own}
+    others = ("tpe", "optuna-gp", "auto", "random")
+    beside = [r for r in data("spaces") if r["contender"] in others and r["budget"] in trials]
+    return _rank_table(own + beside)
+
+
+def _rank_table(runs: Sequence[Row], digits: int = 20) -> str:
+    """Return mean ranks by the number of trials."""
     columns = sorted({row["budget"] for row in runs}, key=int)
     ranks = [_rank_means(runs, trials, digits) for trials in columns]
     rows = [
@@ -1872,6 +1896,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "parallel": parallel,
     "parallel-optuna": parallel_optuna,
     "spaces": spaces,
+    "spaces-optuna": spaces_optuna,
     "spaces-chosen": lambda: spaces("spaces-chosen"),
     "spaces-constrained": spaces_constrained,
     "spaces-categories": lambda: spaces_constrained("spaces-categories"),
@@ -1955,6 +1980,7 @@ def phrases() -> dict[str, list[str]]:
     outsiders = [row for row in data("outside") if row["budget"] == "100D"]
     named = by_name(r for r in data("irace-full-winners") if r["functions"] == "all")
     return {
+        "docs/results/spaces.md": spaces_phrases(),
         "README.md": [
             f"the default solves {fresh['portfolio']}, CMA-ES {fresh['CMA-ES']}, "
             f"differential evolution (`mix`) {fresh['mix']}",
