@@ -29,6 +29,7 @@ from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.coordinate import CoordinateSearch
 from uaos.optimizers.de.operators import Operator, product
 from uaos.optimizers.de.optimizer import DifferentialEvolution
+from uaos.optimizers.interpolation import QuadraticSearch
 from uaos.optimizers.least_squares import LM
 from uaos.optimizers.local import LocalSearch
 from uaos.optimizers.mixed_sqp import MixedSQP
@@ -68,11 +69,11 @@ __all__ = [
     "CMAES", "LM", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
     "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
     "LocalSearch", "Member", "Method", "Metric", "MixedSQP", "Operator", "Optimizer",
-    "OptimizerSettings", "Portfolio", "Probability", "Problem", "PyCMA", "Quality", "Real",
-    "Result", "Selection", "Selector", "Space", "Study", "SuccessReward", "Suite",
-    "SurrogateSearch", "UaosError", "WindowReward", "choice", "components", "configuration",
-    "integer", "least_squares", "maximize", "method", "methods", "minimize", "product", "real",
-    "register", "suite",
+    "OptimizerSettings", "Portfolio", "Probability", "Problem", "PyCMA", "QuadraticSearch",
+    "Quality", "Real", "Result", "Selection", "Selector", "Space", "Study", "SuccessReward",
+    "Suite", "SurrogateSearch", "UaosError", "WindowReward", "choice", "components",
+    "configuration", "integer", "least_squares", "maximize", "method", "methods", "minimize",
+    "product", "real", "register", "suite",
 ]  # fmt: skip
 
 

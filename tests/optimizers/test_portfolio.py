@@ -152,8 +152,10 @@ def test_a_configuration_of_a_portfolio_survives_its_file():
 @pytest.mark.parametrize(
     ("dimension", "budget", "names"),
     [
-        (10, 39, ["CMA-ES"]),
-        (10, 40, ["BFGS", "STEP", "CMA-ES"]),
+        (10, 63, ["QUAD", "CMA-ES"]),
+        (10, 64, ["BFGS", "STEP", "CMA-ES"]),
+        (200, 799, ["CMA-ES"]),
+        (200, 800, ["BFGS", "STEP", "CMA-ES"]),
         (10, 4_000, ["STEP", "BFGS", "CMA-ES"]),
         (10, 10_000, ["BFGS", "STEP", "CMA-ES", "mix"]),
         (10, 100_000, ["BFGS", "STEP", "CMA-ES", "mix"]),

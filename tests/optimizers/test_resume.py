@@ -21,6 +21,7 @@ SETTINGS = {
     "L-SRTDE": {"popsize": 20, "restart": "stagnation"},
     "LM": {},
     "MOS-DE": {},
+    "QUAD": {},
     "SQP": {},
     "STEP": {"points": 60},
     "jSO": {"popsize": 20, "restart": "stagnation"},

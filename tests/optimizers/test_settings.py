@@ -51,6 +51,7 @@ CHANGED: dict[str, OptimizerSettings] = {
     "SQP": SQPSettings(restarts=False),
     "LM": LeastSquaresSettings(restarts=False),
     "mixed-SQP": RestartingSettings(restarts=False),
+    "QUAD": RestartingSettings(restarts=False),
     "GP": SurrogateSettings(initial=3.0, batch=2),
     "portfolio": PortfolioSettings(MEMBERS, 20.0, constrained=True),
 }

@@ -87,6 +87,10 @@ class Kind(NamedTuple):
     most: int = LARGE
 
 
+# Above this dimension the steps of a quadratic model of 2·D + 1 points take too long.
+_MANY = 100
+
+_QUADRATIC = Seat("QUAD", cap=250)
 _LOCAL = Seat("BFGS", cap=250)
 _FINISHING = Seat("BFGS", share=0.15, cap=250, finish_share=0.2, finish_cap=50)
 _FINISHING_STEADY = dataclasses.replace(_FINISHING, steady_cap=250)
@@ -96,13 +100,13 @@ _CMA_SHARE, _CMA = Seat("CMA-ES", {"center": True}, share=0.15), Seat("CMA-ES")
 _DE_2D, _DE_5D = (Seat("mix", {"NP": size}, share=0.2) for size in ("2D", "5D"))
 _DE = Seat("mix", {"NP": "5D"})
 
-#: The first gradient takes 2·D evaluations, so there is no local search below 4·D. Above, it
-#: comes first: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate
-#: search continues only if a handful of evaluations show that the function is separable; from 40·D
-#: on it has a chance to solve such functions. In a long run, from 20,000·D evaluations on, both
-#: retire, and CMA-ES searches alone until its first restart. A run of 100·D or more introduces each
-#: member with a share of the budget, then favors the leader more, and ends with a local search from
-#: the best point. Below 500·D the introduction of the local search goes on while it gains what it
+#: The first gradient takes 2·D evaluations, so there is no BFGS below 4·D. Above, it comes first:
+#: on smooth functions nothing is as fast, and elsewhere it soon ends. Coordinate search continues
+#: only if a handful of evaluations show that the function is separable; from 40·D on it has a
+#: chance to solve such functions. In a long run, from 20,000·D evaluations on, both retire, and
+#: CMA-ES searches alone until its first restart. A run of 100·D or more introduces each member
+#: with a share of the budget, then favors the leader more, and ends with a local search from the
+#: best point. Below 500·D the introduction of the local search goes on while it gains what it
 #: expects: CMA-ES has too little left to overtake it there.
 KINDS = (
     #    least  kappa  first                            then                  large
@@ -114,6 +118,9 @@ KINDS = (
     Kind( 3_000, 20.0, (_FINISHING, _STEP_ONCE),        (_CMA_SHARE, _DE_5D), (_DE_5D,)),
     Kind(20_000, KAPPA, (_LOCAL_ONCE, _STEP_ONCE),      (_CMA, _DE),          (_DE,)),
 )  # fmt: skip
+
+#: The same where the budget is scarce: steps of a quadratic model take one evaluation each.
+SCARCE_KINDS = (Kind(0, 20.0, (_QUADRATIC,), (_CMA_SHARE,), (_DE_2D,)),)
 
 _IPOP, _IPOP_2, _IPOP_3, _IPOP_6, _IPOP_16, _IPOP_48 = (
     Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
@@ -216,6 +223,7 @@ class Traits(NamedTuple):
     integers: bool = False
     categories: bool = False
     discrete: bool = False  # at least half of the variables are integers
+    scarce: bool = False  # too few evaluations for gradients
 
 
 #: The table for each kind of problem: the first whose condition holds.
@@ -232,6 +240,7 @@ TABLES: tuple[tuple[Callable[[Traits], bool], tuple[Kind, ...]], ...] = (
     (lambda problem: problem.constrained, CONSTRAINED_KINDS),
     (lambda problem: problem.discrete, DISCRETE_KINDS),
     (lambda problem: problem.integers, INTEGER_KINDS),
+    (lambda problem: problem.scarce, SCARCE_KINDS),
     (lambda problem: True, KINDS),
 )
 
@@ -241,6 +250,7 @@ _PLAIN = Traits()
 def kind_of(dimension: int, budget: int | None, traits: Traits = _PLAIN) -> Kind:
     """Return the row of the table that applies to a dimension, a budget and traits."""
     evaluations = _per_variable(dimension, budget)
+    traits = traits._replace(scarce=_is_scarce(dimension, budget))
     kinds = next(kinds for applies, kinds in TABLES if applies(traits))
     return [kind for kind in kinds if kind.least <= evaluations][-1]
 
@@ -271,6 +281,11 @@ def default_members(
     kind = kind_of(dimension, budget, traits)
     seats = kind.first + (kind.then if dimension <= kind.most else kind.large)
     return tuple(seat.member(_per_variable(dimension, budget)) for seat in seats)
+
+
+def _is_scarce(dimension: int, budget: int | None) -> bool:
+    """Return whether a quadratic model achieves more than gradients, in up to 100 variables."""
+    return budget is not None and budget < 5 * dimension + 14 and dimension <= _MANY
 
 
 def _per_variable(dimension: int, budget: int | None) -> float:
