@@ -143,6 +143,7 @@ CONTENDERS: dict[str, Contender] = {
     "uaos": _uaos(None),
     "uaos BFGS": _uaos("BFGS"),
     "uaos GP": _uaos("GP"),
+    "uaos QUAD": _uaos("QUAD"),
     "slsqp": _restarted(_slsqp),
     "cobyqa": _restarted(_cobyqa),
     "pybobyqa": _restarted(_pybobyqa),
@@ -153,7 +154,7 @@ CONTENDERS: dict[str, Contender] = {
     "skopt": _skopt,
 }
 #: Contenders whose runs depend on the budget.
-BY_BUDGET = ("uaos", "nevergrad")
+BY_BUDGET = ("uaos", "uaos QUAD", "nevergrad")
 
 
 def _numbers(text: str) -> list[int]:
