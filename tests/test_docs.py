@@ -249,10 +249,13 @@ def test_the_tables_of_the_portfolio_have_the_numbers_of_its_members() -> None:
     ends = [int(end.replace(",", "")) if end else 10**6 for end, _ in rows]
     assert sorted({*ends, 40}) == [*(kind.least for kind in KINDS[1:]), 10**6]
     for end, (_, row) in zip(ends, rows, strict=True):
-        kind, cells = kind_of(10, 10 * (end - 1)), [cell.strip() for cell in row.split("|")]
+        kind, cells = kind_of(200, 200 * (end - 1)), [cell.strip() for cell in row.split("|")]
         assert cells[0].startswith(_local_search(kind))
         assert cells[2] == _differential_evolution(kind)
         assert cells[3] in ("", f"{kind.kappa:g}")
+    assert [seat.name for seat in kind_of(100, 513).first] == ["QUAD"]
+    assert kind_of(100, 514) == kind_of(101, 514)
+    assert "Below 5·D + 14 evaluations" in page
     heads, sizes = re.search(r"^\| budget from (.*)\n.*\n.*usual size (.*)$", page, re.M).groups()
     budgets = [int(budget.replace(",", "")) for budget in re.findall(r"([\d,]+)·D", heads)]
     enlarged = [kind.then[0].settings["enlarged"] for kind in NOISY_KINDS[1:]]
