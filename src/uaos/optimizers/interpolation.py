@@ -121,27 +121,31 @@ class QuadraticSearch(RestartingSearch):
     # Points
 
     def _next_points(self) -> FloatArray:
-        return self._first_points() if self._phase == "start" else self._trial[None]
+        if self._phase == "start":
+            return self._x[None]
+        return self._points_beside() if self._phase == "beside" else self._trial[None]
 
-    def _first_points(self) -> FloatArray:
-        """Return the starting point and those beside it, on both sides where the box allows it."""
+    def _points_beside(self) -> FloatArray:
+        """Return points beside the starting point, on both sides where the box allows it."""
         D, x, away = self.dimension, self._x, self._radius * self._width
         ahead = np.where(x + away <= self.high, away, -away)
         fits = (self.low <= x - ahead) & (x - ahead <= self.high)
         behind = np.where(fits, -ahead, 0.5 * ahead)
         few = self.budget is not None and self.budget <= 2 * D
-        steps = [np.zeros((1, D)), np.diag(ahead), np.diag(behind)][: 2 if few else 3]
-        return self._inside(x + np.vstack(steps))
+        steps = np.diag(ahead) if few else np.vstack([np.diag(ahead), np.diag(behind)])
+        return self._inside(x + steps)
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):  # huge values overflow, which is checked below
-            if self._phase == "start":
-                self._points, self._values = points.copy(), values.copy()
-                self._phase = "step"
-                self._ended = not np.isfinite(values).any() or not self._move_base()
-            else:
+            if self._phase == "step":
                 self._learn_step(points[0], float(values[0]))
-            if not self._ended:
+            else:
+                self._points = np.vstack([self._points, points])
+                self._values = np.concatenate([self._values, values])
+            if self._phase == "beside":
+                self._ended = not np.isfinite(self._values).any() or not self._move_base()
+            self._phase = "beside" if self._phase == "start" else "step"
+            if self._phase == "step" and not self._ended:
                 self._fit()
                 self._choose_step()
         self.record(restarts=self.restarts)
