@@ -1429,7 +1429,11 @@ def _phrases_of_the_best() -> list[str]:
     cautious = sum(name in ("proportional", "shares") for name in selections)
     _, second, third = data("map-rounds")
     groups = by_name(data("map-final-groups"), "group")
-    final = {row["method"]: row for row in data("map-final-adapting")}
+    final, again = (by_name(data(name)) for name in ("map-final-adapting", "map-again-adapting"))
+    repeated = rank_correlation([
+        tuple(int(rows[name]["wins"]) - int(rows[name]["losses"]) for rows in (final, again))
+        for name in again
+    ])  # fmt: skip
     names = [name.replace("-tuned-method", "") for name, row in final.items()
              if row["outcome"] == "worse"]  # fmt: skip
     single = mean(t.baselines.score(t.baselines.best_single) for t in traces.load("nine"))
@@ -1447,6 +1451,10 @@ def _phrases_of_the_best() -> list[str]:
         f"{float(groups['best of the rounds']['share']):.2f} here",
         f"{', '.join(names[:-1])} and the tuned {names[-1]} are significantly worse",
         f"mean of two runs is {float(fit['value']):.2f})",
+        "better than uniform choice on {:.1f} of 96 problems on average and worse on {:.1f}".format(
+            *(mean(int(row[key]) for row in again.values()) for key in ("wins", "losses"))
+        ),
+        f"on the two sets {repeated:.2f}",
         f"on f22 differences last ({float(refuting['lasting']):.1f}), and ADOPP is "
         f"{-float(refuting['gain']):.0%} *below*".replace("%", " %"),
     ]
