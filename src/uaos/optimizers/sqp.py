@@ -325,7 +325,8 @@ class SQP(RestartingSearch):
         if self._phase == "start":
             return np.array([self._x])
         if self._phase == "gradient":
-            return self._difference_points()
+            with np.errstate(all="ignore"):  # of huge values and tiny curvatures
+                return self._difference_points()
         point = self._x + self._length * self._direction
         # Bounds are met exactly: near them, rounding errors of steps may violate a constraint.
         near = (_FINEST if self._phase == "return" else _ROUNDED) * self._scale
