@@ -1915,6 +1915,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "few": few,
     "constrained": constrained,
     "largescale-suite": lambda: suite_shares("bbob-largescale"),
+    "mixint-suite": lambda: suite_shares("bbob-mixint"),
     "constrained-multimodal": multimodal,
     "few-6": lambda: few("few-6"),
     "cutest": cutest,
