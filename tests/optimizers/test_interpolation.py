@@ -5,6 +5,7 @@ import pytest
 
 import uaos
 from uaos.optimizers.interpolation import QuadraticSearch, _descend
+from uaos.optimizers.outstanding import Outstanding
 from uaos.problems import rosenbrock
 
 
@@ -77,6 +78,17 @@ def test_failed_evaluations_count_as_the_largest_value():
     assert run(QuadraticSearch([(-5, 5)] * 3, seed=1, budget=30), fails).best_fitness < 0.5
     nothing = run(QuadraticSearch([(-5, 5)] * 3, seed=1, budget=30), lambda x: np.nan)
     assert nothing.best_x is None
+
+
+def test_idle_workers_evaluate_the_first_points_in_advance():
+    """The point that follows depends on all of their values."""
+    out = Outstanding(QuadraticSearch([(-5, 4)] * 3, seed=1, budget=30), workers=9)
+    first = out.ask(9)
+    assert len(first) == 7
+    for number, x in reversed(first):
+        out.tell(number, float((x - 1) @ (x - 1)))
+    [(_, step)] = out.ask(9)
+    np.testing.assert_allclose(step, 1.0)
 
 
 @pytest.mark.parametrize("budget", [1, 3, 6, 7, 8])

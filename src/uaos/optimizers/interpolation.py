@@ -1,5 +1,6 @@
 """Local search by quadratic models that interpolate few points, for the first evaluations."""
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -113,6 +114,7 @@ class QuadraticSearch(RestartingSearch):
         self._base, self._unit = self._x, _FIRST_RADIUS
         self._constant, self._slope, self._hessian = 0.0, np.zeros(D), np.zeros((D, D))
         self._inverse = np.zeros((0, 0))  # of the matrix of the interpolation conditions
+        self._ahead: Iterator[FloatArray] | None = None  # points beside, not handed out yet
 
     @property
     def doubt(self) -> str:  # noqa: D102 (see Optimizer)
@@ -134,6 +136,14 @@ class QuadraticSearch(RestartingSearch):
         few = self.budget is not None and self.budget <= 2 * D
         steps = np.diag(ahead) if few else np.vstack([np.diag(ahead), np.diag(behind)])
         return self._inside(x + steps)
+
+    def foresee(self) -> FloatArray | None:
+        """Return another point beside the starting point while that is being evaluated."""
+        if self._phase != "start":
+            return None
+        if self._ahead is None:
+            self._ahead = iter(self._points_beside())
+        return next(self._ahead, None)
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         with np.errstate(all="ignore"):  # huge values overflow, which is checked below
