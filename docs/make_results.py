@@ -701,6 +701,14 @@ FEW_CONTENDERS = {
 }  # fmt: skip
 
 
+def run_length() -> str:
+    """Return the microseconds per evaluation of runs of different lengths."""
+    rows = data("run-length")
+    columns = list(rows[0])[1:]
+    heads = ("µs per evaluation", *(f"{int(column):,} evaluations" for column in columns))
+    return markdown(heads, [(r["function"], *(r[column] for column in columns)) for r in rows])
+
+
 def few(name: str = "few") -> str:
     """Return the shares of targets that are reached with few evaluations."""
     rows = data(name)
@@ -1918,6 +1926,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "mixint-suite": lambda: suite_shares("bbob-mixint"),
     "constrained-multimodal": multimodal,
     "few-6": lambda: few("few-6"),
+    "run-length": run_length,
     "cutest": cutest,
     "cutest-constrained": lambda: cutest("cutest-constrained"),
     "cec2006": cec2006,
