@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -273,6 +274,24 @@ def test_a_damaged_checkpoint_is_refused_and_stays(tmp_path):
     with pytest.raises(InvalidFile):
         uaos.minimize(shifted, BOX, budget=100, checkpoint=path)
     assert path.read_bytes().endswith(b"nonsense")
+
+
+def test_a_run_that_cannot_be_saved_any_more_goes_on(tmp_path, monkeypatch):
+    """The folder vanishes after ten evaluations."""
+    monkeypatch.setattr("uaos.runs.checkpoint.INTERVAL", 0.0)
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    calls = []
+
+    def fun(x):
+        calls.append(x)
+        if len(calls) == 10:
+            shutil.rmtree(folder)
+        return shifted(x)
+
+    with pytest.warns(RuntimeWarning, match="the run is not saved: .*cannot be written"):
+        result = uaos.minimize(fun, BOX, budget=60, seed=1, checkpoint=folder / "run.state")
+    assert result.nfev == 60
 
 
 @pytest.mark.parametrize("path", [7, os.path.join("no", "such", "folder", "run.state")])

@@ -5,6 +5,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from uaos import statefile
 from uaos.checks import real_numbers
-from uaos.errors import InvalidParameter, UaosError, shortened
+from uaos.errors import InvalidFile, InvalidParameter, UaosError, shortened
 from uaos.files import as_path
 from uaos.optimizers.base import Optimizer
 from uaos.problems.constraints import as_constraints
@@ -98,14 +99,22 @@ class Checkpoint(Observer):
     def told(self, optimizer: Optimizer) -> None:
         """Save the run, if it is time to."""
         if time.monotonic() >= self._next:
-            self._save()
+            self._save_if_possible()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._run is not None:
+            self._save_if_possible()
+
+    def _save_if_possible(self) -> None:
+        """Save the run, or warn: a full disk is no reason to lose what has been computed."""
+        try:
             self._save()
+        except InvalidFile as error:
+            self._next = time.monotonic() + INTERVAL
+            warnings.warn(f"the run is not saved: {error}", RuntimeWarning, stacklevel=2)
 
     def _save(self) -> None:
         assert self._run is not None
