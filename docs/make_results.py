@@ -1929,6 +1929,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "run-length": run_length,
     "cutest": cutest,
     "cutest-constrained": lambda: cutest("cutest-constrained"),
+    "cutest-bounds": lambda: cutest("cutest-bounds"),
     "cec2006": cec2006,
     "engineering": engineering,
     "workers": workers,
