@@ -20,7 +20,7 @@ import cocoex
 import numpy as np
 
 import uaos
-from uaos.optimizers.outstanding import Outstanding
+from uaos.optimizers.base.outstanding import Outstanding
 
 FUNCTIONS = (1, 2, 6, 8, 10, 13, 15, 21)
 WORKERS = (8, 32, 128)

@@ -326,7 +326,7 @@ _FULL = """
     import resource
     import numpy as np
     from uaos import jit
-    from uaos.optimizers.feedback import mark_failures
+    from uaos.optimizers.base.feedback import mark_failures
     jit.PATIENCE = 0.0
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
     print(mark_failures(np.array([3.0, 1.0])), len(mark_failures.dispatcher().signatures))

@@ -7,8 +7,8 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidParameter
-from uaos.optimizers.region import Region
-from uaos.optimizers.search_box import LARGEST
+from uaos.optimizers.base.region import Region
+from uaos.optimizers.base.search_box import LARGEST
 from uaos.problems import rosenbrock
 
 INF = np.inf

@@ -23,6 +23,7 @@ from uaos.history import History
 from uaos.maximization import maximize
 from uaos.minimization import minimize
 from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.catalogue import configuration, method, methods
 from uaos.optimizers.cma import CMAES
 from uaos.optimizers.configuration import Configuration
@@ -36,7 +37,6 @@ from uaos.optimizers.mixed_sqp import MixedSQP
 from uaos.optimizers.portfolio import Member, Portfolio
 from uaos.optimizers.pycma import PyCMA
 from uaos.optimizers.registration import register
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQP
 from uaos.optimizers.surrogate import SurrogateSearch
 from uaos.params import Categorical, Integer, Real, choice, integer, real

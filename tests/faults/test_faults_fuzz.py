@@ -17,7 +17,7 @@ import uaos
 from uaos import statefile
 from uaos.errors import InvalidFeedback, InvalidParameter, UaosError
 from uaos.experiments import Store
-from uaos.optimizers.saving import FORMAT
+from uaos.optimizers.base.saving import FORMAT
 from uaos.problems import sphere
 
 # What an objective may return, and the value that counts.

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from uaos.errors import InvalidFeedback
-from uaos.optimizers.feedback import Feedback, Replies
-from uaos.optimizers.incumbent import Incumbent
-from uaos.optimizers.search_box import SearchBox
+from uaos.optimizers.base.feedback import Feedback, Replies
+from uaos.optimizers.base.incumbent import Incumbent
+from uaos.optimizers.base.search_box import SearchBox
 
 NAN, INF = np.nan, np.inf
 

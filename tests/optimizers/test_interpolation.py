@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import uaos
+from uaos.optimizers.base.outstanding import Outstanding
 from uaos.optimizers.interpolation import QuadraticSearch, _descend
-from uaos.optimizers.outstanding import Outstanding
 from uaos.problems import rosenbrock
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.optimizers.details import Details
+from uaos.optimizers.base.details import Details
 
 VESSEL_BOUNDS = [(1, 99), (1, 99), (10, 200), (10, 200)]
 

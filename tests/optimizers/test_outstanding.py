@@ -5,7 +5,7 @@ import pytest
 
 import uaos
 from uaos.errors import InvalidFeedback
-from uaos.optimizers.outstanding import Outstanding
+from uaos.optimizers.base.outstanding import Outstanding
 
 BOX = [(-5.0, 5.0)] * 3
 

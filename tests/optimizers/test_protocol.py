@@ -11,7 +11,7 @@ import uaos
 from uaos.errors import InvalidComponent, InvalidFeedback, InvalidFile, NameClash, UnknownName
 from uaos.optimizers import registry
 from uaos.optimizers.base import Optimizer, RunFinished
-from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.base.settings import OptimizerSettings
 
 BOX = [(-2.0, 2.0)] * 3
 

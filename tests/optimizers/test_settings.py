@@ -10,6 +10,7 @@ from raising import raises
 
 import uaos
 from uaos.errors import InvalidComponent, InvalidParameter, UnknownName
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.cma import CMASettings
 from uaos.optimizers.coordinate import CoordinateSettings
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear
@@ -19,7 +20,6 @@ from uaos.optimizers.portfolio import PortfolioSettings
 from uaos.optimizers.pycma import PyCMASettings
 from uaos.optimizers.registry import optimizer_classes
 from uaos.optimizers.restarting import RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQPSettings
 from uaos.optimizers.surrogate import SurrogateSettings
 from uaos.optimizers.winners.ea4eig import EA4eigSettings

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uaos
-from uaos.optimizers.details import Details
+from uaos.optimizers.base.details import Details
 
 INF, NAN = math.inf, math.nan
 BOX = [(-5.0, 5.0)] * 2

@@ -11,7 +11,7 @@ from raising import raises
 import uaos
 from uaos import minimize
 from uaos.errors import InvalidFeedback, InvalidParameter
-from uaos.optimizers import feasibility
+from uaos.optimizers.base import feasibility
 from uaos.problems.constraints import Constraint, Constraints
 from uaos.runs.evaluator import Evaluator
 

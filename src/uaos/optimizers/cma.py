@@ -28,10 +28,9 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, feasibility
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.registration import register
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer, real
 from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState

@@ -14,9 +14,9 @@ from uaos.checks import printable_name
 from uaos.errors import InvalidFile, InvalidParameter, UaosError, shortened
 from uaos.files import read_toml, write_toml
 from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.registration import register
 from uaos.optimizers.registry import optimizer_class, optimizer_classes
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import known_only
 from uaos.problems.space import BoundsLike
 from uaos.selection.components import FAMILIES

@@ -7,9 +7,9 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, integer
 from uaos.selection import bibliography as bib
 
@@ -276,7 +276,7 @@ class CoordinateSearch(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        As for every optimizer (:class:`~uaos.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from the best point, or from uniform random points if coordinates interact.
     settings, points, sweeps, separable_only, restarts

@@ -7,9 +7,9 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.jit import njit
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
 
 # Radii are shares of the box. The first points are this far from the starting point.
@@ -75,7 +75,7 @@ class QuadraticSearch(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Starting points are those
+        As for every optimizer (:class:`~uaos.Optimizer`). Starting points are those
         of :class:`uaos.LocalSearch`.
     settings, restarts
         See :class:`~uaos.optimizers.restarting.RestartingSettings`.

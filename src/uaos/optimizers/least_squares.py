@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.optima import Optima
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
 
 _EPSILON = float(np.finfo(float).eps)
@@ -55,7 +55,7 @@ class LM(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        As for every optimizer (:class:`~uaos.Optimizer`). Runs start from the
         points of `x0` in turn, the others from random points.
     settings, restarts
         See :class:`LeastSquaresSettings`.

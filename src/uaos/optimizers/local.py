@@ -8,11 +8,11 @@ import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers.details import first_gradient
+from uaos.optimizers.base.details import first_gradient
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.limited import LimitedModel
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
 from uaos.selection import bibliography as bib
 
@@ -305,7 +305,7 @@ class LocalSearch(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        As for every optimizer (:class:`~uaos.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points: of the box, or of one of random size around `x0` where
         the bounds are infinite or very wide. First differences are a fifth of its width, narrower

@@ -5,11 +5,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.details import Details, constraint_values
+from uaos.optimizers.base.details import Details, constraint_values
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.optimizers.sqp import SQP, LocalModel
 from uaos.problems.space import Box
 from uaos.selection import bibliography as bib
@@ -55,7 +55,7 @@ class MixedSQP(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history, integrality
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        As for every optimizer (:class:`~uaos.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points.
     settings, restarts

@@ -15,8 +15,8 @@ from uaos.arrays import FloatArray
 from uaos.errors import InvalidParameter, UaosError, in_one_line
 from uaos.extras import optional
 from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.registration import register
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import real
 from uaos.problems.space import Box
 from uaos.selection import bibliography as bib

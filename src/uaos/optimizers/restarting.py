@@ -9,8 +9,8 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.history import History
 from uaos.optimizers.base import Optimizer, RunFinished
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.optima import Optima
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice
 from uaos.statefile import SavedState, State
 

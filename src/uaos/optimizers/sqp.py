@@ -6,12 +6,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.optimizers.details import constraint_values, first_gradient, first_jacobian
+from uaos.optimizers.base.details import constraint_values, first_gradient, first_jacobian
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.optima import Tangents
 from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection import bibliography as bib
 from uaos.statefile import SavedState, State
 
@@ -145,7 +145,7 @@ class SQP(RestartingSearch):
     Parameters
     ----------
     bounds, seed, budget, target, x0, history
-        As for every optimizer (:class:`~uaos.optimizers.base.Optimizer`). Runs start from the
+        As for every optimizer (:class:`~uaos.Optimizer`). Runs start from the
         points of `x0` in turn; without them, the first starts from the center of the box and the
         others from uniform random points.
     settings, restarts

@@ -26,9 +26,10 @@ import numpy as np
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.extras import one_blas_thread
 from uaos.history import History
-from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer
-from uaos.optimizers.details import constraint_values
+from uaos.optimizers.base import Optimizer, feasibility
+from uaos.optimizers.base.details import constraint_values
+from uaos.optimizers.base.outstanding import Batch
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.gaussian_process import (
     GaussianProcess,
     condition,
@@ -38,9 +39,7 @@ from uaos.optimizers.gaussian_process import (
 )
 from uaos.optimizers.mixed import Coordinates
 from uaos.optimizers.moves import MOVES
-from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.registration import register
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import integer, real
 from uaos.selection import bibliography as bib
 from uaos.selection.selector import Selector

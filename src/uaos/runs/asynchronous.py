@@ -8,7 +8,7 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.outstanding import Outstanding
+from uaos.optimizers.base.outstanding import Outstanding
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import Evaluator, PointOutcome, PointTask
 from uaos.runs.noise import ExactValues

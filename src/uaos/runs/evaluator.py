@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray, detached
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
-from uaos.optimizers.details import Details
+from uaos.optimizers.base.details import Details
 from uaos.problems.constraints import Constraints
 from uaos.problems.derivatives import checked_gradients
 from uaos.problems.problem import Problem

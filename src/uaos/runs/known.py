@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from uaos.arrays import BoolArray, FloatArray
 from uaos.checks import real_numbers
 from uaos.errors import InvalidParameter, shortened
-from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, feasibility
 from uaos.problems.problem import Problem
 from uaos.problems.space import StartLike
 from uaos.runs.evaluator import Evaluator

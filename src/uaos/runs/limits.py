@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from uaos.checks import evaluation_count, nonnegative_number, parse_budget
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.spending import DEFAULT_PER_DIMENSION
+from uaos.optimizers.base.spending import DEFAULT_PER_DIMENSION
 from uaos.problems.problem import Problem
 from uaos.runs.memory import PointMemory
 from uaos.runs.stopping import (

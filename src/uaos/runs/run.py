@@ -9,7 +9,7 @@ import numpy as np
 from uaos import jit
 from uaos.arrays import FloatArray
 from uaos.optimizers.base import Optimizer
-from uaos.optimizers.details import Details
+from uaos.optimizers.base.details import Details
 from uaos.result import Ending, Result
 from uaos.runs.evaluator import EvaluationInterrupted, Evaluator
 from uaos.runs.noise import ExactValues

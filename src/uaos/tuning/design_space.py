@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from uaos.errors import InvalidParameter, UaosError, UnknownName
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.catalogue import configuration
 from uaos.optimizers.configuration import Configuration
 from uaos.optimizers.de.operators import Operator, paper_pool
@@ -22,7 +23,6 @@ from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, RateRule, S
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import Categorical, Integer, Real, Value, parameters
 from uaos.problems.problem import Problem
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Values, Variable

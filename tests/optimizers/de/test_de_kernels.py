@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from raising import raises
 
 from uaos.errors import InvalidParameter
+from uaos.optimizers.base.search_box import LARGEST
 from uaos.optimizers.de import layout, population, rates, variation
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.settings import BOUNDARIES
 from uaos.optimizers.de.strategies import STRATEGIES
-from uaos.optimizers.search_box import LARGEST
 
 UNIT = st.floats(0, 1, exclude_max=True)
 

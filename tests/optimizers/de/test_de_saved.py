@@ -9,11 +9,11 @@ from raising import raises
 
 from uaos import statefile
 from uaos.errors import InvalidFile, InvalidParameter, UnknownName
+from uaos.optimizers.base.saving import FORMAT
 from uaos.optimizers.de.operators import Operator
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.rules import Jade
 from uaos.optimizers.de.settings import Linear, Stagnation
-from uaos.optimizers.saving import FORMAT
 
 BOX = [(-5.0, 5.0)] * 3
 NOTHING = object()

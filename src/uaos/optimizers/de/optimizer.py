@@ -16,8 +16,11 @@ import numpy as np
 from uaos.arrays import FloatArray, IntArray
 from uaos.errors import InvalidParameter, shortened
 from uaos.history import History
-from uaos.optimizers import feasibility
-from uaos.optimizers.base import Optimizer
+from uaos.optimizers.base import Optimizer, feasibility
+from uaos.optimizers.base.outstanding import Batch
+from uaos.optimizers.base.saving import load_run
+from uaos.optimizers.base.settings import OptimizerSettings
+from uaos.optimizers.base.spending import DEFAULT_PER_DIMENSION
 from uaos.optimizers.catalogue import RECOMMENDED, as_configuration
 from uaos.optimizers.de import custom, layout, saved
 from uaos.optimizers.de.operators import (
@@ -46,11 +49,7 @@ from uaos.optimizers.de.variation import (
     repair,
 )
 from uaos.optimizers.de.view import PopulationView
-from uaos.optimizers.outstanding import Batch
 from uaos.optimizers.registration import register
-from uaos.optimizers.saving import load_run
-from uaos.optimizers.settings import OptimizerSettings
-from uaos.optimizers.spending import DEFAULT_PER_DIMENSION
 from uaos.result import Result
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector

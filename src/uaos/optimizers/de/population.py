@@ -6,7 +6,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
-from uaos.optimizers import feasibility
+from uaos.optimizers.base import feasibility
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Stagnation
 
@@ -322,7 +322,8 @@ class Epoch:
 
 
 # The ε-constrained method: the level ε starts as the violation at a quantile of the first
-# population and falls to 0. See `uaos.optimizers.feasibility` for the order of points under it.
+# population and falls to 0. For the order of points under it see
+# `uaos.optimizers.base.feasibility`.
 
 _QUANTILE, _POWER = 0.2, 5.0
 # ε reaches 0 after the first share of the run; in a short one after that many generations, or the

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from uaos.checks import as_float
 from uaos.errors import InvalidParameter, UnknownName, shortened
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.de import layout
 from uaos.optimizers.de.operators import (
     CustomOperator,
@@ -29,7 +30,6 @@ from uaos.optimizers.de.rules import (
     share_labels,
 )
 from uaos.optimizers.registry import custom_operators
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import check_fields, choice, integer, known_only, parameters, real
 
 # The size of the population over a run, and restarts

@@ -12,8 +12,8 @@ import numpy as np
 
 from uaos.arrays import FloatArray, IntArray
 from uaos.jit import njit
+from uaos.optimizers.base.search_box import LARGEST
 from uaos.optimizers.de import layout as at
-from uaos.optimizers.search_box import LARGEST
 
 
 @njit

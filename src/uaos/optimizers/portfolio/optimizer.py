@@ -11,14 +11,14 @@ import numpy as np
 from uaos.arrays import FloatArray
 from uaos.history import History
 from uaos.jit import njit
-from uaos.optimizers import catalogue, feasibility
-from uaos.optimizers.base import Optimizer
-from uaos.optimizers.outstanding import Batch
+from uaos.optimizers import catalogue
+from uaos.optimizers.base import Optimizer, feasibility
+from uaos.optimizers.base.outstanding import Batch
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.portfolio.kinds import Traits, default_members
 from uaos.optimizers.portfolio.members import Member, MemberLike, continuing
 from uaos.optimizers.portfolio.turns import STEP, Finisher, Turns
 from uaos.optimizers.registration import register
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.params import choice, real
 from uaos.selection.method import Method
 from uaos.statefile import SavedState, State

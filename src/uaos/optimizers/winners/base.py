@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from uaos.errors import InvalidParameter
+from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.de.optimizer import DifferentialEvolution
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings
-from uaos.optimizers.settings import OptimizerSettings
 from uaos.selection.method import Method
 
 _DECLARED = {declared.name: declared for declared in fields(DifferentialEvolutionSettings)}

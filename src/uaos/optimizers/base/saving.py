@@ -15,7 +15,7 @@ from uaos.problems.space import Box
 from uaos.selection.method import Method
 
 if TYPE_CHECKING:
-    from uaos.optimizers.base import Optimizer
+    from uaos.optimizers.base.optimizer import Optimizer
 
 #: Version of the files.
 FORMAT = 10

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from uaos.arrays import FloatArray
 from uaos.checks import feedback_numbers
 from uaos.errors import InvalidFeedback
-from uaos.optimizers.details import Details, stacked
-from uaos.optimizers.feedback import Feedback, Replies
+from uaos.optimizers.base.details import Details, stacked
+from uaos.optimizers.base.feedback import Feedback, Replies
 
 if TYPE_CHECKING:
-    from uaos.optimizers.base import Optimizer
+    from uaos.optimizers.base.optimizer import Optimizer
 
 # The number of latest points handed out in advance that are kept.
 _MOST_EARLY = 1000
@@ -94,7 +94,7 @@ class Outstanding:
     Examples
     --------
     >>> import uaos
-    >>> from uaos.optimizers.outstanding import Outstanding
+    >>> from uaos.optimizers.base.outstanding import Outstanding
     >>> cma = uaos.CMAES([(-5, 5)] * 2, seed=1, budget=200)
     >>> out = Outstanding(cma, workers=10)
     >>> first, second = out.ask(8), out.ask(2)  # while the first are being evaluated

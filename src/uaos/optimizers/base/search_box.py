@@ -58,7 +58,7 @@ class SearchBox:
 
     Examples
     --------
-    >>> from uaos.optimizers.search_box import SearchBox
+    >>> from uaos.optimizers.base.search_box import SearchBox
     >>> box = SearchBox.of([(0, 1), (1, 3)], integrality=[False, True])
     >>> box.high.round(6).tolist(), box.rounded(box.high).tolist()
     ([1.0, 3.5], [1.0, 3.0])

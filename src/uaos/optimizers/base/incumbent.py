@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.optimizers import feasibility
-from uaos.optimizers.feedback import Feedback
-from uaos.optimizers.search_box import SearchBox
+from uaos.optimizers.base import feasibility
+from uaos.optimizers.base.feedback import Feedback
+from uaos.optimizers.base.search_box import SearchBox
 
 
 @dataclass(eq=False)

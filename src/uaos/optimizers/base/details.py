@@ -28,7 +28,7 @@ class Details:
     Examples
     --------
     >>> import numpy as np
-    >>> from uaos.optimizers.details import Details
+    >>> from uaos.optimizers.base.details import Details
     >>> Details(inequalities=np.array([[-1.0, 0.5]])).inequalities.shape
     (1, 2)
     """

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from uaos.arrays import FloatArray
-from uaos.optimizers.settings import OptimizerSettings
+from uaos.optimizers.base.settings import OptimizerSettings
 
 
 class Algorithm(ABC):

@@ -25,17 +25,17 @@ from uaos.checks import (
 )
 from uaos.errors import InvalidFeedback, InvalidParameter, UaosError, shortened
 from uaos.history import History
-from uaos.optimizers.algorithm import Algorithm
-from uaos.optimizers.details import Details
-from uaos.optimizers.feedback import Feedback, Replies
-from uaos.optimizers.incumbent import Incumbent
-from uaos.optimizers.noise import Noise
-from uaos.optimizers.outstanding import Batch, Outstanding
-from uaos.optimizers.region import Region, check_start
-from uaos.optimizers.saving import load_run, save_run
-from uaos.optimizers.search_box import SearchBox, without_names
-from uaos.optimizers.settings import OptimizerSettings
-from uaos.optimizers.spending import Spending
+from uaos.optimizers.base.algorithm import Algorithm
+from uaos.optimizers.base.details import Details
+from uaos.optimizers.base.feedback import Feedback, Replies
+from uaos.optimizers.base.incumbent import Incumbent
+from uaos.optimizers.base.noise import Noise
+from uaos.optimizers.base.outstanding import Batch, Outstanding
+from uaos.optimizers.base.region import Region, check_start
+from uaos.optimizers.base.saving import load_run, save_run
+from uaos.optimizers.base.search_box import SearchBox, without_names
+from uaos.optimizers.base.settings import OptimizerSettings
+from uaos.optimizers.base.spending import Spending
 from uaos.problems.space import BoundsLike, Box, bounds_around, start_points
 from uaos.result import Ending, Result, RunView
 from uaos.selection.method import Method
