@@ -55,6 +55,18 @@ def test_another_dimension_is_noted(tmp_path: Path) -> None:
         assert ("a.db has problems in 2-D; this adds 3-D" in done.stdout) == noted
 
 
+@pytest.mark.parametrize(
+    ("methods", "note"),
+    [("SaDE,JADE", "added: SaDE (uniform)\n"), ("JADE", "no control added: none of the methods")],
+)
+def test_the_controls_that_are_added_are_named(methods: str, note: str, tmp_path: Path) -> None:
+    done = bench("a.db", f"--methods={methods}", "--control=uniform", "--without-uniform",
+                 "--functions=1", "--instances=1", "--dim=2", "--budget=20D", "--jobs=1",
+                 cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert note in done.stdout
+
+
 def test_a_store_remembers_its_commands(folder: Path, tmp_path: Path) -> None:
     """The store alone continues the experiment, under another name, too."""
     for more in (["--methods", "mix", "--without-uniform"], ["--methods", "JADE"]):

@@ -242,6 +242,10 @@ def _plan(grid: _Grid, runs: _Runs) -> Plan:
         console.print(
             "added: uniform, the baseline of methods that adapt (--without-uniform omits it)"
         )
+    if runs.control is not None:
+        controls = ", ".join(name for name in plan.competitors if name.endswith(f" ({UNIFORM})"))
+        missing = "no control added: none of the methods adapts a choice among operators"
+        console.print(Text(f"added: {controls}" if controls else missing))
     return plan
 
 
