@@ -1959,6 +1959,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "cutest": cutest,
     "cutest-constrained": lambda: cutest("cutest-constrained"),
     "cutest-bounds": lambda: cutest("cutest-bounds"),
+    "cutest-larger": lambda: cutest("cutest-larger"),
     "cec2006": cec2006,
     "engineering": engineering,
     "workers": workers,
