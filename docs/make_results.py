@@ -1916,6 +1916,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "bbob-shares": bbob_shares,
     "control": control,
     "control-test": control_test,
+    "tuned-control": lambda: scored("tuned-overview", 312),
+    "tuned-control-test": lambda: control_test("tuned-adapting"),
     "adapters-broad": adapters_broad,
     "adapters-cost": adapters_cost,
     "corrected": lambda: scored("corrected-overview", 72),
@@ -2075,6 +2077,13 @@ def phrases() -> dict[str, list[str]]:
             f"is worse on {tests['uniform', 'U-AOS-FW'][0]} (",
             f"F-AUC-MAB-tuned on {tests['uniform', 'F-AUC-MAB-tuned'][0]} (",
             f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
+            "RecPM-tuned is ahead of its control, by {:.0f} % of the evaluations, and "
+            "F-AUC-MAB-tuned behind, by {:.0f} %".format(
+                *(
+                    100 * abs(10 ** float(by_name(data("tuned-adapting"))[name]["difference"]) - 1)
+                    for name in ("RecPM-tuned", "F-AUC-MAB-tuned")
+                )
+            ),
             *_phrases_of_tests(),
             *_phrases_of_seven(),
             *_phrases_of_wins(against),
