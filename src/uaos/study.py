@@ -475,7 +475,7 @@ class Study:
         return {"tune": round(self.tuning_runs * mean), "test": per_method * len(test.competitors)}
 
     def seconds(self, chosen: Sequence[str], per_evaluation: float, processes: int) -> float:
-        """Return an upper estimate of the time of stages, including overhead."""
+        """Return a rough estimate of the time of stages, including overhead."""
         evaluation = sum(self.evaluations.get(stage, 0) for stage in chosen) * per_evaluation
         runs = sum(self.runs.get(stage, 0) for stage in chosen)
         overhead = sum(_STAGE_SECONDS[stage] for stage in chosen) + runs * _RUN_SECONDS

@@ -166,8 +166,8 @@ def _announce(study: "Study", remaining: list[str], workers: options.Workers) ->
     console.print(Text("measuring the speed of this machine in trial runs …", style="dim"))
     seconds = study.seconds(remaining, study.seconds_per_evaluation(), jobs)
     console.print(Text(
-        f"at most {total:,} evaluations on {count(jobs, 'process', 'processes')}: about "
-        f"{duration(seconds)}, less where problems are solved early"
+        f"at most {total:,} evaluations on {count(jobs, 'process', 'processes')}: roughly "
+        f"{duration(seconds)}"
     ))  # fmt: skip
 
 
