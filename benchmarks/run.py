@@ -39,13 +39,13 @@ def main() -> int:
     unknown = [part for part in parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    jit.PATIENCE = 0.0  # no round is to interpret kernels
     console, progress = Console(), Console(stderr=True)
     header = _header()
     sections: list[Section] = []
     try:
         for part in parts:
-            sections.append(_measured(part, given.quick, progress))
+            with jit.at_once():  # no round is to interpret kernels
+                sections.append(_measured(part, given.quick, progress))
     except KeyboardInterrupt:
         progress.print(f"interrupted during {part}; {RESULTS.name} is as it was")
         if sections:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Value = float | int | str
 
-#: The largest integer up to which floating-point numbers tell all of them apart.
+#: The largest integer up to which every integer is a floating-point number.
 LARGEST_EXACT = 2**53
 
 #: Values of other variables with which a variable exists: all of a mapping, any of several.
