@@ -1090,16 +1090,6 @@ def map_hosts() -> str:
     return markdown(names, rows)
 
 
-def map_rounds() -> str:
-    """Return the rounds of successive halving."""
-    rows = [row | {"minutes": str(float(row["seconds"]) / 60)} for row in data("map-rounds")]
-    return table(rows, {
-        "round": "{round}", "methods": "{methods:,.0f}", "runs of each": "{runs}",
-        "mean score": "{mean:.3f}", "mean of those chosen": "{of those chosen:.3f}",
-        "minutes of processor time": "{minutes:.1f}",
-    })  # fmt: skip
-
-
 def map_run_effects() -> str:
     """Return the best two components of each family and the worst, in real runs."""
     rows = [row for row in data("map-component-effects") if row["runs"] == "all"]
@@ -1407,21 +1397,13 @@ def _phrases_of_runs() -> list[str]:
         for name in ("mean", "deviation of the methods", "share above 0.5")
     )
     low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
-    first, second = data("map-rounds")[:2]
     settings = by_name(data("map-run-settings"), "quantity")
     gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
-    gains, grid = map_published_gains(), by_name(data("map-grid"), "host")
+    grid = by_name(data("map-grid"), "host")
     contrasts = by_name(data("map-run-contrasts"), "runs")
-    families = by_name((r for r in data("map-deviations") if r["runs"] == "all"), "source")
-    pairs = _exchanges_by_family()
-    (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
-                and r["second"] == "state_value"]  # fmt: skip
     return [
         "as well there ({}) and with 27 operators ({}), but not with those of `mix` ({})".format(
             *(map_alignment_of(h)["operators"].split()[0] for h in ("nine", "wide", "mix"))
-        ),
-        "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
-            cells(families["selection"])
         ),
         "correlations {:.2f} and {:.2f}). It says something of large neighborhood search "
         "({:.2f})".format(
@@ -1437,33 +1419,19 @@ def _phrases_of_runs() -> list[str]:
         *("{mean:.3f} ± {mean, interval:.3f}".format_map(cells(contrasts[runs]))
           for runs in ("100·D", "500·D", "2,000·D")),
         f"scores {gain.lstrip('-')} ± {half} less",
-        f"had a mean of {float(first['of those chosen']):.2f}; in the next round it was "
-        f"{float(second['mean']):.2f}",
         f"On average a method's run beats {mean:.2f}",
         f"have a standard deviation of {deviation:.2f}, so that {share:.0%}".replace("%", " %"),
         f"(95 % interval: {100 * low:.0f} to {100 * high:.0f} %)",
         f"{float(spread['rank correlation with replays']['value']):.2f} over all 25,200 methods"
         .replace("-", "−"),
-        f"median of the 27 is {gains['reward']:.2f} for the reward, {gains['metric']:.2f} for the "
-        f"metric, {gains['quality']:.2f} for the quality",
-        *(f"{sum(r['verdict'] == 'interchangeable' for r in own)} of {len(own)} pairs of {family}"
-          for family, own in pairs.items() if family in ("metric", "quality")),
-        f"differ by {float(state['difference']):.3f} ± {float(state['interval']):.3f}",
     ]  # fmt: skip
 
 
 def _phrases_of_the_best() -> list[str]:
     """Return what the page of the map says of the methods that came out best."""
-    scores = load_map()
-    lucky = [
-        float(scores.replays[scores.number(Method(*row["components"].split(" / ")))].mean())
-        for row in (data("map-confirmed")[2], *data("map-confirmed")[5:10])
-    ]
-    worse = sum(row["outcome"] == "worse" and row["method"].startswith("map-")
-                for row in data("map-adapting"))  # fmt: skip
     selections = [row["components"].rpartition(" / ")[2] for row in data("map-winners")]
     cautious = sum(name in ("proportional", "shares") for name in selections)
-    _, second, third = data("map-rounds")
+    first, second, third = data("map-rounds")
     groups = by_name(data("map-final-groups"), "group")
     final, again = (by_name(data(name)) for name in ("map-final-adapting", "map-again-adapting"))
     repeated = rank_correlation([
@@ -1472,13 +1440,9 @@ def _phrases_of_the_best() -> list[str]:
     ])  # fmt: skip
     names = [name.replace("-tuned-method", "") for name, row in final.items()
              if row["outcome"] == "worse"]  # fmt: skip
-    single = mean(t.baselines.score(t.baselines.best_single) for t in traces.load("nine"))
-    fit = by_name(data("map-run-spread"), "quantity")["correlation with methods left out"]
-    refuting = by_name(data("map-hosts"), "run")["f22 i3 10-D"]
     return [
-        f"scores {single:.2f} on all recorded runs of `nine`",
-        f"worse on most, {WORDS[worse]} of them significantly",
-        f"map-3 and map-6 to map-10 scored {min(lucky):.2f} to {max(lucky):.2f}",
+        f"had a mean of {float(first['of those chosen']):.2f} in the runs that they were chosen "
+        f"by; in the next round it was {float(second['mean']):.2f}",
         f"Of the {len(selections)} methods that came out of round 3, {cautious} choose in "
         f"proportion or by shares, and {WORDS[selections.count('greedy')]} greedily",
         f"the {third['methods']} methods of round 3 had {float(second['of those chosen']):.2f} in "
@@ -1486,11 +1450,48 @@ def _phrases_of_the_best() -> list[str]:
         f"{float(third['of those chosen']):.2f} there, and "
         f"{float(groups['best of the rounds']['share']):.2f} here",
         f"{', '.join(names[:-1])} and the tuned {names[-1]} are significantly worse",
-        f"mean of two runs is {float(fit['value']):.2f})",
         "better than uniform choice on {:.1f} of 96 problems on average and worse on {:.1f}".format(
             *(mean(int(row[key]) for row in again.values()) for key in ("wins", "losses"))
         ),
         f"on the two sets {repeated:.2f}",
+    ]
+
+
+def _phrases_of_details() -> list[str]:
+    """Return what the page of the map's details says."""
+    scores = load_map()
+    lucky = [
+        float(scores.replays[scores.number(Method(*row["components"].split(" / ")))].mean())
+        for row in (data("map-confirmed")[2], *data("map-confirmed")[5:10])
+    ]
+    worse = sum(row["outcome"] == "worse" and row["method"].startswith("map-")
+                for row in data("map-adapting"))  # fmt: skip
+    single = mean(t.baselines.score(t.baselines.best_single) for t in traces.load("nine"))
+    fit = by_name(data("map-run-spread"), "quantity")["correlation with methods left out"]
+    refuting = by_name(data("map-hosts"), "run")["f22 i3 10-D"]
+    gains, pairs = map_published_gains(), _exchanges_by_family()
+    families = by_name((r for r in data("map-deviations") if r["runs"] == "all"), "source")
+    (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
+                and r["second"] == "state_value"]  # fmt: skip
+    return [
+        f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
+        f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
+        "better on {} to {} of the 48".format(*_wins_of_map()),
+        f"worse on most, {WORDS[worse]} of them significantly",
+        f"map-3 and map-6 to map-10 scored {min(lucky):.2f} to {max(lucky):.2f}",
+        f"scores {single:.2f} on all recorded runs of `nine`",
+        "its deviation is {deviation:.3f} ({low:.3f} to {high:.3f})".format_map(
+            cells(families["selection"])
+        ),
+        f"median of the 27 is {gains['reward']:.2f} for the reward, {gains['metric']:.2f} for the "
+        f"metric, {gains['quality']:.2f} for the quality",
+        *(
+            f"{sum(r['verdict'] == 'interchangeable' for r in own)} of {len(own)} pairs of {family}"
+            for family, own in pairs.items()
+            if family in ("metric", "quality")
+        ),
+        f"differ by {float(state['difference']):.3f} ± {float(state['interval']):.3f}",
+        f"mean of two runs is {float(fit['value']):.2f})",
         f"on f22 differences last ({float(refuting['lasting']):.1f}), and ADOPP is "
         f"{-float(refuting['gain']):.0%} *below*".replace("%", " %"),
     ]
@@ -1985,7 +1986,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "map-law": map_law,
     "map-alignment": map_alignment,
     "map-hosts": map_hosts,
-    "map-rounds": map_rounds,
     "map-run-effects": map_run_effects,
     "map-published": map_published,
     "map-findings": map_findings,
@@ -2054,13 +2054,11 @@ def phrases() -> dict[str, list[str]]:
         ],
         "docs/results/noise.md": _phrases_of_noise(),
         "docs/results/map.md": [
-            f"with the ECDF area of real runs is {map_agreement()[0]:.2f}".replace("-", "−"),
-            f"which adapt less, {map_agreement()[1]:.2f}".replace("-", "−"),
-            "better on {} to {} of the 48".format(*_wins_of_map()),
             *_phrases_of_runs(),
             *_phrases_of_the_best(),
             *_phrases_of_mix(),
         ],
+        "docs/results/map-details.md": _phrases_of_details(),
         "docs/results/README.md": [
             f"better on {rival['wins']} problems and worse on {rival['losses']} "
             f"(Wilcoxon: p = {float(rival['p']):.2g}; "

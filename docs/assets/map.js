@@ -149,7 +149,7 @@
   }
 
   const groups = { all: "all methods", "100·D": "100·D, all functions", "500·D": "500·D, all functions",
-    "2,000·D": "2,000·D, all functions", nine: "nine", mix: "mix", wide: "27 operators",
+    "2,000·D": "2,000·D, all functions", nine: "nine strategies", mix: "operators of mix", wide: "27 operators",
     alns: "ALNS", nsga2: "NSGA-II", portfolio: "portfolio" };
   const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value / 1000).toFixed(3).slice(1);
 
