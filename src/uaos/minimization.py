@@ -241,7 +241,8 @@ def _as_problem(
     args = options.get("args", ())
     if not isinstance(args, tuple | list):
         raise InvalidParameter(
-            f"args is {shortened(args)}; expected a tuple of further arguments of fun",
+            f"args is {shortened(args)}; expected a tuple of further arguments of fun, "
+            "also for a single one: args=(data,)",
             name="args",
             value=args,
         )

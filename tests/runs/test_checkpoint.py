@@ -54,6 +54,21 @@ def test_a_run_in_pieces_is_the_whole_run(tmp_path, arguments):
     assert pieces.history.best.tolist() == whole.history.best.tolist()
 
 
+def test_a_run_may_be_watched_when_it_continues(tmp_path, capsys):
+    """`disp` and a callback are no part of a saved run."""
+    path, seen = tmp_path / "run.state", []
+    whole = uaos.minimize(shifted, BOX, seed=3, budget=400)
+    uaos.minimize(shifted, BOX, seed=3, budget=400, checkpoint=path, maxiter=5)
+    result = uaos.minimize(
+        shifted, BOX, seed=3, budget=400, checkpoint=path, disp=True, callback=seen.append
+    )
+    assert result.fun == whole.fun
+    assert seen
+    assert "400 evaluations" in capsys.readouterr().out
+    unwatched = uaos.minimize(shifted, BOX, seed=3, budget=400, checkpoint=path)
+    assert unwatched.fun == whole.fun
+
+
 def test_a_finished_run_is_returned_without_an_evaluation(tmp_path):
     calls = []
 

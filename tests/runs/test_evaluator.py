@@ -339,6 +339,21 @@ def test_a_function_without_a_return_is_warned_of_once(workers):
     assert (result.x, result.nfev, result.success) == (None, 20, False)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3 + 1j, r"fun returned \(3\+1j\), a complex; expected a real number"),
+        ("3.0", "fun returned '3.0', a str; expected a real number"),
+        ((3.0, {"cost": 1}), r"fun returned \(3.0, {'cost': 1}\), a tuple; expected a real number"),
+    ],
+    ids=["complex", "string", "tuple"],
+)
+def test_a_value_that_is_no_real_number_is_named_alone(value, message):
+    """Not the batch, which the function of a single point has never seen."""
+    with pytest.raises(InvalidFeedback, match=message):
+        minimize(lambda x: value, BOX, seed=1, budget=20)
+
+
 def test_none_now_and_then_is_a_failed_evaluation_like_others():
     def fun(x):
         return None if x[0] > 1 else float(((x - 0.9) ** 2).sum())

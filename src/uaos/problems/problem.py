@@ -281,6 +281,8 @@ class Problem:
                 raise TypeError("a value is None")
             array = real_numbers(returned)
         except (TypeError, ValueError) as error:
+            if not self.vectorized and isinstance(returned, list):
+                _check_each(returned, owner)
             raise InvalidFeedback(
                 f"{owner}fun returned {shortened(returned, 200)}; expected a real number for each "
                 f"point, but {error}"
@@ -482,6 +484,18 @@ def integer_in(name: str, value: object, low: int, high: int, owner: str = "") -
         f"{parameter} is {shortened(value)}; expected an integer from {low} to {high}",
         name=name, value=value, owner=owner,
     )  # fmt: skip
+
+
+def _check_each(values: list[object], owner: str) -> None:
+    """Raise an error that names the first value that is not a real number, if there is one."""
+    for value in values:
+        try:
+            real_numbers(value)
+        except (TypeError, ValueError):
+            raise InvalidFeedback(
+                f"{owner}fun returned {shortened(value, 200)}, a {type(value).__name__}; "
+                "expected a real number"
+            ) from None
 
 
 def _check_functions(fun: object, true: object) -> None:

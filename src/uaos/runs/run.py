@@ -44,14 +44,6 @@ class Observer:
         """Receive the result."""
         return
 
-    def state(self) -> State:
-        """Return what a resumed run needs to know again."""
-        return {}
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` returned."""
-        return
-
 
 class Run:
     """An optimizer at work on a problem, until a stopping rule ends it.
@@ -167,7 +159,6 @@ class Run:
             "optimizer": self.optimizer.state(),
             "evaluator": self.evaluator.state(),
             "noise": self.noise.state(),
-            "observers": [observer.state() for observer in self.observers],
         }
 
     def restore(self, state: SavedState) -> None:
@@ -176,8 +167,6 @@ class Run:
         self.optimizer.restore(state["optimizer"])
         self.evaluator.restore(state["evaluator"])
         self.noise.restore(state["noise"])
-        for observer, saved in zip(self.observers, state["observers"], strict=True):
-            observer.restore(saved)
 
     def complete(self, polish: Polish | None = None) -> Result:
         """Run to the end, polish the result if asked to, and return it.
