@@ -161,3 +161,37 @@ def test_whatever_goes_wrong_in_rebuilding_is_an_invalid_file(error: Exception) 
     passing = InvalidParameter("a is 1; expected 2", name="a", value=1)
     with pytest.raises(InvalidParameter), statefile.rebuilding("f", except_for=(InvalidParameter,)):
         raise passing
+
+
+class Counter(statefile.Stateful):
+    state_names = ("count", "rng")
+
+    def __init__(self, seed: int) -> None:
+        self.count, self.rng = 0, np.random.default_rng(seed)
+
+    def draw(self) -> float:
+        self.count += 1
+        return float(self.rng.random())
+
+
+class Pair(Counter):
+    state_names = ("first", "best")
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.first: Counter = Counter(seed + 1)
+        self.best: np.ndarray | None = None
+
+
+def test_a_state_has_the_parts_and_the_names_of_base_classes() -> None:
+    pair, other = Pair(1), Pair(5)
+    pair.draw(), pair.first.draw()
+    pair.best = np.zeros(2)
+    state, part = pair.state(), other.first
+    assert list(state) == ["count", "rng", "first", "best"]
+    pair.best += 1  # the state has a copy
+    other.restore(state)
+    assert other.best is not None
+    assert (other.count, other.first.count, other.best.tolist()) == (1, 1, [0, 0])
+    assert other.first is part
+    assert [other.draw(), other.first.draw()] == [pair.draw(), pair.first.draw()]

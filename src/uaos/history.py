@@ -299,3 +299,7 @@ class History:
         for name, empty in history._data.items():
             history._data[name] = np.array(state["data"][name], empty.dtype)
         return history
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Become the history that :meth:`state` described."""
+        vars(self).update(vars(History.from_state(state)))

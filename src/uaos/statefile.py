@@ -13,8 +13,9 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +132,63 @@ def new_generator(name: object) -> np.random.Generator:
             f"the generator is {shortened(name)}; expected one of {', '.join(BIT_GENERATORS)}"
         )
     return np.random.Generator(BIT_GENERATORS[name]())
+
+
+@runtime_checkable
+class Part(Protocol):
+    """Part of a run that has a state of its own."""
+
+    def state(self) -> State:
+        """Return everything that changes during the run, as plain values and copies of arrays."""
+
+    def restore(self, state: SavedState, /) -> None:
+        """Continue from what :meth:`state` of a part with the same settings returned."""
+
+
+class Stateful:
+    """Part whose state is the attributes that `state_names` lists.
+
+    The values are numbers, strings, None, arrays, lists and dicts of these, random generators,
+    dataclasses, and further parts. A subclass lists those that its base classes do not.
+    """
+
+    state_names: ClassVar[tuple[str, ...]] = ()
+
+    def _listed(self) -> list[str]:
+        classes = reversed(type(self).__mro__)
+        return [name for kind in classes for name in vars(kind).get("state_names", ())]
+
+    def state(self) -> State:
+        """Return everything that changes during the run, as plain values and copies of arrays."""
+        return {name: _saved(getattr(self, name)) for name in self._listed()}
+
+    def restore(self, state: SavedState) -> None:
+        """Continue from what :meth:`state` of an object with the same settings returned."""
+        for name in self._listed():
+            setattr(self, name, _restored(getattr(self, name), state[name]))
+
+
+def _saved(value: Any) -> Any:
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    if isinstance(value, Part):
+        return value.state()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return copied(value)
+
+
+def _restored(present: Any, saved: Any) -> Any:
+    """Return what a value becomes; parts and generators change in place."""
+    if isinstance(present, np.random.Generator):
+        present.bit_generator.state = saved
+        return present
+    if isinstance(present, Part):
+        present.restore(saved)
+        return present
+    if is_dataclass(present) and not isinstance(present, type):
+        return type(present)(**copied(saved))
+    return copied(saved)
 
 
 def copied(value: Any) -> Any:

@@ -139,7 +139,7 @@ def test_single_values_that_do_not_fit_change_nothing(index, value):
     before = one.state()
     with pytest.raises(InvalidFeedback):
         one.tell_one(index, value)
-    assert one.state()["replies"]["told"].tolist() == before["replies"]["told"].tolist()
+    assert one.state()["_replies"]["told"].tolist() == before["_replies"]["told"].tolist()
 
 
 def test_values_that_do_not_fit_change_nothing():

@@ -313,7 +313,7 @@ class CoordinateSearch(RestartingSearch):
     settings_class: ClassVar[type[OptimizerSettings]] = CoordinateSettings
     reference: ClassVar[str] = bib.SWARZBERG_1994
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_sweep", "_separable", "_lines", "_known_x",
+        "_sweep", "_separable", "_lines", "_known_x",
         "_known_y", "_counts", "_line_state", "_forecast", "_index", "_at", "_mixing", "_swept_f",
         "_target",
     )  # fmt: skip

@@ -96,7 +96,7 @@ class QuadraticSearch(RestartingSearch):
     settings_class: ClassVar[type[OptimizerSettings]] = RestartingSettings
     reference: ClassVar[str] = bib.POWELL_2006
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_points", "_values", "_radius", "_trial", "_size",
+        "_points", "_values", "_radius", "_trial", "_size",
         "_promised", "_steps", "_base", "_unit", "_constant", "_slope", "_hessian", "_inverse",
     )  # fmt: skip
 

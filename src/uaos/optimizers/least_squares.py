@@ -86,7 +86,7 @@ class LM(RestartingSearch):
     reference: ClassVar[str] = bib.NOCEDAL_2006
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_residuals", "_jacobian", "_weights", "_radius", "_offsets",
+        "_residuals", "_jacobian", "_weights", "_radius", "_offsets",
         "_step", "_length", "_promise", "_trials", "_first",
     )  # fmt: skip
 

@@ -3,9 +3,12 @@
 Nocedal & Wright (2006), "Numerical Optimization", 2nd ed., algorithm 7.4.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
+from uaos.statefile import Stateful
 
 #: The number of steps that a model remembers.
 MEMORY = 20
@@ -13,7 +16,7 @@ MEMORY = 20
 _LEAST_CURVATURE = 1e-8
 
 
-class LimitedModel:
+class LimitedModel(Stateful):
     """Quadratic model: a diagonal, and the last steps with the changes of the gradient.
 
     Parameters
@@ -28,6 +31,8 @@ class LimitedModel:
     steps, changes : ndarray, shape (m, D)
         The last steps and the changes of the gradient along them, the oldest first.
     """
+
+    state_names: ClassVar[tuple[str, ...]] = ("diagonal", "steps", "changes")
 
     def __init__(self, dimension: int) -> None:
         self.diagonal = np.ones(dimension)
@@ -63,11 +68,3 @@ class LimitedModel:
             share = changes[k] @ direction / curvatures[k]
             direction += (shares[k] - share) * steps[k]
         return -direction
-
-    def state(self) -> list[FloatArray]:
-        """Return everything that changes."""
-        return [self.diagonal, self.steps, self.changes]
-
-    def restore(self, state: list[FloatArray]) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.diagonal, self.steps, self.changes = state

@@ -342,11 +342,11 @@ class LocalSearch(RestartingSearch):
     reference: ClassVar[str] = bib.NOCEDAL_2006
     columns: ClassVar[tuple[str, ...]] = ("gradient", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_first_step", "_gradient", "_hessian",
+        "_first_step", "_gradient", "_hessian",
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
         "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient",
         "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
-        "_memory", "_low_curvature", "_least_curvature", "_first_f", "_promised",
+        "_limited", "_low_curvature", "_least_curvature", "_first_f", "_promised",
     )  # fmt: skip
 
     settings: LocalSettings
@@ -463,16 +463,6 @@ class LocalSearch(RestartingSearch):
             self._update_model(self._x - self._old_x, self._gradient - self._old_gradient)
         self._old_x, self._old_gradient = self._x.copy(), self._gradient.copy()
         self._choose_direction()
-
-    @property
-    def _memory(self) -> list[FloatArray]:
-        """Model with limited memory, for a saved run."""
-        return [] if self._limited is None else self._limited.state()
-
-    @_memory.setter
-    def _memory(self, state: list[FloatArray]) -> None:
-        if self._limited is not None:
-            self._limited.restore(state)
 
     def foresee(self) -> FloatArray | None:
         """Return another point of the gradient that follows if the point being tried is accepted.

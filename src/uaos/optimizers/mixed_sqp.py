@@ -82,7 +82,7 @@ class MixedSQP(RestartingSearch):
     reference: ClassVar[str] = bib.NOCEDAL_2006
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality")
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_searched", "_limit", "_failures", "_neighbors",
+        "_searched", "_limit", "_failures", "_neighbors",
     )  # fmt: skip
 
     settings: RestartingSettings

@@ -1,9 +1,11 @@
 """Evidence that the best optimum is known: where runs ended, and whether functions are convex."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray
-from uaos.statefile import SavedState, State
+from uaos.statefile import Stateful
 
 # The most optima and tangents that are kept.
 _MAX_KEPT = 50
@@ -18,7 +20,7 @@ _INEXACT, _APART, _ROUNDING = 0.01, 10.0, 4.0 * float(np.finfo(float).eps)
 _MIN_RUNS = 6
 
 
-class Optima:
+class Optima(Stateful):
     """Optima at which independent runs ended.
 
     Parameters
@@ -36,6 +38,8 @@ class Optima:
     >>> optima.repeated, optima.known
     (True, True)
     """
+
+    state_names: ClassVar[tuple[str, ...]] = ("points", "values", "counts", "number", "runs")
 
     def __init__(self, dimension: int, least: float = 1.0) -> None:
         self._least = least
@@ -82,25 +86,14 @@ class Optima:
             return False
         return 2 * self.number <= self.runs
 
-    def state(self) -> State:
-        """Return everything that changes, with copies of arrays."""
-        return {
-            "points": self.points.copy(), "values": self.values.copy(),
-            "counts": self.counts.copy(), "number": self.number, "runs": self.runs,
-        }  # fmt: skip
 
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.points, self.values = state["points"].copy(), state["values"].copy()
-        self.counts = state["counts"].copy()
-        self.number, self.runs = state["number"], state["runs"]
-
-
-class Tangents:
+class Tangents(Stateful):
     """Linear models of functions at several points, which can show that one is not convex.
 
     Functions are the columns of values, (F,) at a point, and the rows of slopes, (F, D).
     """
+
+    state_names: ClassVar[tuple[str, ...]] = ("points", "values", "slopes", "steps", "convex")
 
     def __init__(self, dimension: int) -> None:
         self.points = np.zeros((0, dimension))
@@ -146,15 +139,3 @@ class Tangents:
         self.values = np.vstack([self.values[latest], values])
         self.steps = np.append(self.steps[latest], step)
         self.slopes = np.concatenate([self.slopes[latest], slopes[None]])
-
-    def state(self) -> State:
-        """Return everything that changes; arrays are replaced, never changed."""
-        return {
-            "points": self.points, "values": self.values, "slopes": self.slopes,
-            "steps": self.steps, "convex": self.convex,
-        }  # fmt: skip
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.points, self.values, self.slopes = state["points"], state["values"], state["slopes"]
-        self.steps, self.convex = state["steps"], state["convex"]

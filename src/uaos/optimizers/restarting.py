@@ -12,7 +12,6 @@ from uaos.optimizers.base import Optimizer, RunFinished
 from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.optima import Optima
 from uaos.params import choice
-from uaos.statefile import SavedState, State
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class RestartingSearch(Optimizer):
     columns: ClassVar[tuple[str, ...]] = ("restarts",)
     keeps_inside: ClassVar[bool] = True
     state_names: ClassVar[tuple[str, ...]] = (
-        "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width",
+        "_runs", "_phase", "_ended", "_independent", "_x", "_f", "_width", "_optima",
     )  # fmt: skip
 
     settings: RestartingSettings
@@ -130,12 +129,3 @@ class RestartingSearch(Optimizer):
     def _inside(self, points: FloatArray) -> FloatArray:
         """Return points moved into the box."""
         return np.minimum(np.maximum(points, self.low), self.high)
-
-    def state(self) -> State:
-        """Return everything that changes during the run, the optima included."""
-        return {**super().state(), "optima": self._optima.state()}
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` of a search with the same settings returned."""
-        super().restore(state)
-        self._optima.restore(state["optima"])

@@ -13,7 +13,6 @@ from uaos.optimizers.quadratic import PenaltyProgram
 from uaos.optimizers.registration import register
 from uaos.optimizers.restarting import RestartingSearch, RestartingSettings
 from uaos.selection import bibliography as bib
-from uaos.statefile import SavedState, State
 
 _EPSILON = float(np.finfo(float).eps)
 # The first and the largest differences, as shares of the scale, and the smallest, as a share of the
@@ -182,12 +181,12 @@ class SQP(RestartingSearch):
     handles: ClassVar[tuple[str, ...]] = ("constraints", "noise")
     columns: ClassVar[tuple[str, ...]] = ("gain", "restarts")
     state_names: ClassVar[tuple[str, ...]] = (
-        *RestartingSearch.state_names, "_c", "_equalities", "_gradient", "_known", "_exact",
+        "_c", "_equalities", "_gradient", "_known", "_exact",
         "_jacobian", "_hessian", "_offsets", "_central", "_old_x", "_old_f", "_old_gradient",
         "_old_jacobian", "_multipliers", "_penalties", "_errors", "_direction", "_plain",
         "_promise", "_length", "_moved", "_share", "_least_share", "_error", "_steps", "_spread",
         "_trials", "_returns", "_corrected", "_stalled", "_retrying", "_refined", "_behind",
-        "_updates", "_starts",
+        "_updates", "_starts", "_tangents",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -617,17 +616,6 @@ class SQP(RestartingSearch):
         if not np.isfinite(self._f):
             return float(saved.sum())
         return gain - float(self._gradient @ d + 0.5 * d @ self._hessian @ d)
-
-    # Exact resume
-
-    def state(self) -> State:
-        """Return everything that changes during the run, the tangents included."""
-        return {**super().state(), "tangents": self._tangents.state()}
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` of a search with the same settings returned."""
-        super().restore(state)
-        self._tangents.restore(state["tangents"])
 
     # Line search
 

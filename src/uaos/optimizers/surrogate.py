@@ -43,7 +43,7 @@ from uaos.optimizers.registration import register
 from uaos.params import integer, real
 from uaos.selection import bibliography as bib
 from uaos.selection.selector import Selector
-from uaos.statefile import SavedState, State
+from uaos.statefile import Stateful
 
 # The most points of a model, and of a fit of its lengths.
 _MOST, _MOST_FITTED = 400, 200
@@ -102,7 +102,7 @@ class Constrained(NamedTuple):
         )  # fmt: skip
 
 
-class Proposer:
+class Proposer(Stateful):
     """Proposes points where a model expects the largest improvement, or by a move.
 
     The hyper-parameters of the model are fitted again when the number of points has grown by a
@@ -115,15 +115,17 @@ class Proposer:
 
     Attributes
     ----------
-    hyper : dict of int to ndarray
-        Hyper-parameters of the last fits: 0 for the objective, 1 for the first constraint, ….
+    hyper : dict of str to ndarray
+        Hyper-parameters of the last fits, of the objective and of each constraint.
     fitted_to : int
         The number of points of the last fit.
     """
 
+    state_names: ClassVar[tuple[str, ...]] = ("selector", "hyper", "fitted_to")
+
     def __init__(self, selector: Selector | None = None) -> None:
         self.selector = selector
-        self.hyper: dict[int, FloatArray] = {}
+        self.hyper: dict[str, FloatArray] = {}
         self.fitted_to = 0
 
     def __call__(
@@ -181,20 +183,21 @@ class Proposer:
         """Return the logarithm of the expected improvement as a function of scaled points."""
         scaled, order = coordinates.scaled(points), np.argsort(scores, kind="stable")
         if constrained is None:
-            model = self._model(0, coordinates, scaled, scores, order)
+            model = self._model("objective", coordinates, scaled, scores, order)
             best = float(model.predict(scaled[order[:1]])[0][0])
             return lambda at: log_improvement(*model.predict(at), best)
         improving: GaussianProcess | None = None
         best = 0.0
         if constrained.feasible.any():
-            improving = self._model(0, coordinates, scaled, constrained.objective, order)
+            improving = self._model("objective", coordinates, scaled, constrained.objective, order)
             first = order[constrained.feasible[order]][:1]
             best = float(improving.predict(scaled[first])[0][0])
         limited = []
         for j, limit in enumerate(constrained.limits.tolist()):
             column = constrained.constraints[:, j]
             if (column > limit).any():  # otherwise it has never been violated
-                limited.append((self._model(1 + j, coordinates, scaled, column, order), limit))
+                name = f"constraint {j}"
+                limited.append((self._model(name, coordinates, scaled, column, order), limit))
 
         def gain(at: FloatArray) -> FloatArray:
             gains = np.zeros(len(at))
@@ -208,7 +211,7 @@ class Proposer:
 
     def _model(
         self,
-        number: int,
+        name: str,
         coordinates: Coordinates,
         scaled: FloatArray,
         values: FloatArray,
@@ -219,13 +222,13 @@ class Proposer:
         Its hyper-parameters are fitted if the number of points has grown.
         """
         order = order[np.isfinite(values[order])]
-        start = self.hyper.get(number)
+        start = self.hyper.get(name)
         if start is not None and len(start) != scaled.shape[1] + 1:
             start = None
         if start is None or not self.fitted_to:
             few = _best_and_others(order, _MOST_FITTED)
             start = fitted_hyper(scaled[few], values[few], coordinates.categories, start)
-            self.hyper[number] = start
+            self.hyper[name] = start
         rows = _best_and_others(order, _MOST)
         return condition(scaled[rows], values[rows], coordinates.categories, start)
 
@@ -404,7 +407,7 @@ class SurrogateSearch(Optimizer):
     reference: ClassVar[str] = bib.JONES_1998
     handles: ClassVar[tuple[str, ...]] = ("constraints", "integrality", "categories", "noise")
     state_names: ClassVar[tuple[str, ...]] = (
-        "_points", "_values", "_excess", "_constraints", "_fit", "_made_by", "_moved",
+        "_points", "_values", "_excess", "_constraints", "_proposer", "_made_by", "_moved",
     )  # fmt: skip
     batch_names: ClassVar[tuple[str, ...]] = ("_made_by",)
     settings_class: ClassVar[type[OptimizerSettings]] = SurrogateSettings
@@ -435,15 +438,6 @@ class SurrogateSearch(Optimizer):
     def epsilon(self) -> float:
         """Infinity: the objective's model needs the value everywhere."""
         return np.inf
-
-    @property
-    def _fit(self) -> list[object]:
-        """Last fits of the models, for a saved run."""
-        return [list(map(list, self._proposer.hyper.items())), self._proposer.fitted_to]
-
-    @_fit.setter
-    def _fit(self, saved: tuple[list[tuple[int, FloatArray]], int]) -> None:
-        self._proposer.hyper, self._proposer.fitted_to = dict(saved[0]), saved[1]
 
     def _initial(self) -> int:
         """Return the number of points before the first model."""
@@ -550,16 +544,3 @@ class SurrogateSearch(Optimizer):
             moves, parents, values = zip(*self._moved, strict=True)
             selector.update(np.array(moves, np.int64), parents, values)
             self._moved = []
-
-    # Exact resume
-
-    def state(self) -> State:  # noqa: D102 (see Optimizer)
-        selector = self._proposer.selector
-        return super().state() | {"selector": None if selector is None else selector.state()}
-
-    def restore(self, state: SavedState) -> None:  # noqa: D102
-        super().restore(state)
-        if self._proposer.selector is not None:
-            self._proposer.selector.restore(state["selector"])
-        # Last, because the selector shares the generator.
-        self.rng.bit_generator.state = state["rng"]

@@ -29,7 +29,7 @@ from uaos.runs.run import Observer, Run
 from uaos.statefile import State
 
 #: Version of the file.
-FORMAT = 4
+FORMAT = 5
 #: Seconds between two saves.
 INTERVAL = 2.0
 # Saving takes at most this share of the time.

@@ -31,7 +31,7 @@ def started():
 
 
 def changed(state, place, value):
-    """A copy of a state with another value at a place such as "between._F"."""
+    """A copy of a state with another value at a place such as "offspring.F"."""
     state = copy.deepcopy(state)
     *path, last = place.split(".")
     part = state
@@ -53,25 +53,25 @@ def equal(one, other):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        ("NP", 10**6),
-        ("NP", 2),
-        ("NP_start", 10**6),
-        ("_rows", lambda a: a[:9]),
-        ("_rows", lambda a: a.astype(np.float32)),
-        ("_fitness", lambda a: a[:-1]),
-        ("_order", lambda a: a * 0),
-        ("_order", lambda a: a + 1),
-        ("_counters", lambda a: a + 10**6),
-        ("_latest", 10**6),
-        ("_capacity", 10**6),
-        ("_operators", lambda a: a + 2),
-        ("_operators", lambda a: a[:3]),
-        ("_F", lambda a: a[:3]),
-        ("_uniforms", lambda a: a * 0 + 1),
-        ("_uniforms", lambda a: a[:, :5]),
+        ("population.NP", 10**6),
+        ("population.NP", 2),
+        ("population.NP_start", 10**6),
+        ("population.rows", lambda a: a[:9]),
+        ("population.rows", lambda a: a.astype(np.float32)),
+        ("population.fitness", lambda a: a[:-1]),
+        ("population.order", lambda a: a * 0),
+        ("population.order", lambda a: a + 1),
+        ("population.counters", lambda a: a + 10**6),
+        ("population.latest", 10**6),
+        ("population.capacity", 10**6),
+        ("offspring.operators", lambda a: a + 2),
+        ("offspring.operators", lambda a: a[:3]),
+        ("offspring.F", lambda a: a[:3]),
+        ("offspring.uniforms", lambda a: a * 0 + 1),
+        ("offspring.uniforms", lambda a: a[:, :5]),
         ("_asked", lambda a: a[:, :2]),
-        ("rules.turns", lambda a: a + 5),
-        ("rules.means", lambda a: a[:, :1]),
+        ("rates.turns", lambda a: a + 5),
+        ("rates.means", lambda a: a[:, :1]),
     ],
 )
 def test_a_state_that_the_kernels_cannot_work_with_is_refused_and_changes_nothing(place, value):
@@ -100,7 +100,7 @@ def test_a_state_that_the_kernels_cannot_work_with_is_refused_and_changes_nothin
         ("settings", 3),
         ("method", 3),
         ("state", []),
-        ("state.NP", "x"),
+        ("state.population.NP", "x"),
         ("state.selector", {"rewards": 1}),
         ("state.history", NOTHING),
     ],

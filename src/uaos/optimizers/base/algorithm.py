@@ -9,9 +9,10 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.optimizers.base.settings import OptimizerSettings
+from uaos.statefile import Stateful
 
 
-class Algorithm(ABC):
+class Algorithm(Stateful, ABC):
     """Part of an optimizer that each algorithm defines for itself.
 
     `_propose` and `_learn` are the algorithm. Everything else may be left as it is; an algorithm
@@ -39,8 +40,9 @@ class Algorithm(ABC):
     reference: ClassVar[str] = ""
     #: The class of its settings.
     settings_class: ClassVar[type[OptimizerSettings]] = OptimizerSettings
-    #: The attributes that change during a run, beside those of the base class. Values are numbers,
-    #: strings, None, arrays, or lists and dicts of these.
+    #: The attributes that change during a run, beside those of the base classes. Values are
+    #: numbers, strings, None, arrays, lists and dicts of these, or objects with methods `state`
+    #: and `restore`.
     state_names: ClassVar[tuple[str, ...]] = ()
     #: The attributes that `_propose` leaves for `_learn`.
     batch_names: ClassVar[tuple[str, ...]] = ()

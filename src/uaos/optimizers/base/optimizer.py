@@ -9,7 +9,6 @@ named.
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import ClassVar, Self
 
 import numpy as np
@@ -39,7 +38,6 @@ from uaos.optimizers.base.spending import Spending
 from uaos.problems.space import BoundsLike, Box, bounds_around, start_points
 from uaos.result import Ending, Result, RunView
 from uaos.selection.method import Method
-from uaos.statefile import SavedState, State, copied
 from uaos.text import count
 
 # The most points that can be asked for at once.
@@ -116,6 +114,11 @@ class Optimizer(Algorithm):
     >>> de.evaluations
     600
     """
+
+    state_names: ClassVar[tuple[str, ...]] = (
+        "evaluations", "iterations", "restarts", "settled", "tol", "atol", "incumbent", "noise",
+        "spending", "history", "_asked", "_replies", "rng",
+    )  # fmt: skip
 
     settings: OptimizerSettings
 
@@ -196,7 +199,7 @@ class Optimizer(Algorithm):
         self.noise = Noise()
         self.spending = Spending()
         self._asked: FloatArray | None = None
-        self._replies: Replies | None = None  # of `tell_one`
+        self._replies = Replies.to(0)  # of `tell_one`
         self._outstanding: Outstanding | None = None
         self.points_out = 0  # points of batches that were set aside
         self.told_gradients = False  # whether gradients come with the values of these points
@@ -313,7 +316,7 @@ class Optimizer(Algorithm):
 
     def _take_in(self, points: FloatArray, feedback: Feedback, details: Details | None) -> None:
         """Learn from a batch whose evaluations have been counted."""
-        self._asked = self._replies = None
+        self._asked, self._replies = None, Replies.to(0)
         self.violations, self.details = feedback.violations, details
         self.iterations += 1
         self._learn(points, feedback.values)
@@ -339,7 +342,7 @@ class Optimizer(Algorithm):
             raise InvalidFeedback(
                 "tell_one() before ask(): call ask() and evaluate its points first"
             )
-        if self._replies is None:
+        if not len(self._replies.told):
             self._replies = Replies.to(len(self._asked))
         replies = self._replies
         replies.add(index, value, violation)
@@ -561,35 +564,6 @@ class Optimizer(Algorithm):
             self._take_in(batch.points, feedback, details)
 
     # Exact resume
-
-    _OWN_STATE: ClassVar = (
-        "evaluations", "iterations", "restarts", "settled", "tol", "atol", "_asked",
-    )  # fmt: skip
-
-    def state(self) -> State:
-        """Return everything that changes during the run, as plain values and copies of arrays."""
-        names = (*self._OWN_STATE, *self.state_names)
-        state = {name: copied(getattr(self, name)) for name in names}
-        state["incumbent"] = asdict(self.incumbent)
-        state["replies"] = None if self._replies is None else asdict(self._replies)
-        state["noise"], state["spending"] = asdict(self.noise), asdict(self.spending)
-        state["history"] = None if self.history is None else self.history.state()
-        state["rng"] = self.rng.bit_generator.state
-        return state
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` of an optimizer with the same settings returned."""
-        for name in (*self._OWN_STATE, *self.state_names):
-            setattr(self, name, copied(state[name]))
-        self.incumbent = Incumbent(**copied(state["incumbent"]))
-        replies = copied(state["replies"])
-        self._replies = None if replies is None else Replies(**replies)
-        self.noise, self.spending = Noise(**state["noise"]), Spending(**state["spending"])
-        plain = self.history is self._plain_history
-        history = state["history"]
-        self.history = None if history is None else History.from_state(history)
-        self._plain_history = self.history if plain else None
-        self.rng.bit_generator.state = state["rng"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to a file, from which :meth:`load` continues it bit for bit."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uaos.optimizers.base.optimizer import Optimizer
 
 #: Version of the files.
-FORMAT = 10
+FORMAT = 11
 
 Saved = TypeVar("Saved", bound="Optimizer")
 

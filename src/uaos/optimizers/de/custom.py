@@ -9,7 +9,6 @@ from uaos.checks import real_numbers
 from uaos.errors import InvalidFeedback
 from uaos.optimizers.de.operators import CustomOperator
 from uaos.optimizers.de.view import PopulationView
-from uaos.statefile import SavedState, State
 
 
 def proposals(
@@ -50,20 +49,3 @@ def report_outcomes(
         if len(own) and hasattr(operator, "learn"):
             improved = values[own] < parents[own]  # false for NaN
             operator.learn(view, own, points[own], values[own], improved)
-
-
-def states(operators: Mapping[int, CustomOperator]) -> State:
-    """Return the states of operators that have one, by name."""
-    remembered = {}
-    for operator in operators.values():
-        state = getattr(operator, "state", None)
-        if callable(state):
-            remembered[operator.name] = state()
-    return remembered
-
-
-def restore(operators: Mapping[int, CustomOperator], states: SavedState) -> None:
-    """Restore the operators from what :func:`states` returned."""
-    for operator in operators.values():
-        if operator.name in states and hasattr(operator, "restore"):
-            operator.restore(states[operator.name])

@@ -53,7 +53,7 @@ from uaos.optimizers.registration import register
 from uaos.result import Result
 from uaos.selection.method import Method
 from uaos.selection.selector import Selector
-from uaos.statefile import SavedState, State
+from uaos.statefile import SavedState
 from uaos.text import count
 
 # The most differences in the formula of a strategy.
@@ -138,6 +138,10 @@ class DifferentialEvolution(Optimizer):
     listed: ClassVar[bool] = False  # its configurations are
     selects: ClassVar[bool] = True
     section: ClassVar[str] = "de"
+    state_names: ClassVar[tuple[str, ...]] = (
+        "pool", "population", "epoch", "relaxation", "offspring", "rates", "selector",
+        "asked_probabilities",
+    )  # fmt: skip
     batch_names: ClassVar[tuple[str, ...]] = ("offspring", "asked_probabilities")
     settings: DifferentialEvolutionSettings
     #: Random numbers of each offspring beyond those that `layout` lists, for a subclass.
@@ -545,22 +549,10 @@ class DifferentialEvolution(Optimizer):
 
     # Exact resume
 
-    def state(self) -> State:  # noqa: D102
-        state = super().state()
-        state |= saved.parts(self)
-        state |= {"rules": self.rates.state(), "custom": custom.states(self.pool.custom)}
-        return state | {"selector": self.selector.state()}
-
-    def restore(self, state: SavedState) -> None:  # noqa: D102
+    def restore(self, state: SavedState) -> None:  # noqa: D102 (see Optimizer)
         saved.check(self, state)
-        self._begin(state["NP_start"], state["_epoch_start"])
+        self._begin(state["population"]["NP_start"], state["epoch"]["start"])
         super().restore(state)
-        saved.fill(self, state)
-        self.selector.restore(state["selector"])
-        self.rates.restore(state["rules"])
-        custom.restore(self.pool.custom, state["custom"])
-        # Last, for all parts have the same generator.
-        self.rng.bit_generator.state = state["rng"]
 
     @classmethod
     def load(

@@ -64,6 +64,16 @@ class Pool:
         self.table[k, column] = rule.kind
         self.table[k, column + 1 : column + 1 + len(numbers)] = numbers
 
+    def state(self) -> State:
+        """Return the states of custom operators that have one, by name."""
+        return {op.name: op.state() for op in self.custom.values() if hasattr(op, "state")}
+
+    def restore(self, states: SavedState) -> None:
+        """Restore custom operators from what :meth:`state` returned."""
+        for operator in self.custom.values():
+            if operator.name in states and hasattr(operator, "restore"):
+                operator.restore(states[operator.name])
+
 
 class SingleOperator:
     """Selector of a pool with one operator, which neither chooses nor learns."""

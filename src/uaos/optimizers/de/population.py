@@ -1,6 +1,7 @@
 """Population and archive: survival, sizes, restarts and the ε-constrained method."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,16 +10,19 @@ from uaos.jit import njit
 from uaos.optimizers.base import feasibility
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Stagnation
+from uaos.statefile import Stateful
 
 #: Above this size the order of the parents is sorted anew; below it, insertion is faster.
 INSERTION = 1024
 
 
-class Offspring:
+class Offspring(Stateful):
     """Operators, F, CR and random numbers of the offspring of a generation.
 
     `uniforms` has a row for each offspring; its columns are those of `layout`.
     """
+
+    state_names: ClassVar[tuple[str, ...]] = ("operators", "uniforms", "F", "CR", "repairs")
 
     def __init__(self, columns: int) -> None:
         self.operators = np.zeros(0, np.int64)
@@ -37,8 +41,12 @@ class Offspring:
         rng.random(out=self.uniforms)
 
 
-class Population:
+class Population(Stateful):
     """Parents with their fitness, and the archive of those that lost."""
+
+    state_names: ClassVar[tuple[str, ...]] = (
+        "NP", "NP_start", "capacity", "rows", "fitness", "excess", "order", "counters", "latest",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -288,8 +296,12 @@ def shrink_archive(
 # Between two restarts
 
 
-class Epoch:
+class Epoch(Stateful):
     """Course of a population since its start."""
+
+    state_names: ClassVar[tuple[str, ...]] = (
+        "start", "started", "best", "violation", "since_better", "reassessing", "reassessed",
+    )  # fmt: skip
 
     def __init__(self, start: int, length: int) -> None:
         # Evaluations before it, and from there to the end of the run.
@@ -331,8 +343,10 @@ _QUANTILE, _POWER = 0.2, 5.0
 _SHARES, _GENERATIONS = (0.3, 0.7), 200
 
 
-class Relaxation:
+class Relaxation(Stateful):
     """Level ε of a population."""
+
+    state_names: ClassVar[tuple[str, ...]] = ("epsilon", "first")
 
     def __init__(self, population: Population, epoch: Epoch) -> None:
         self._population, self._epoch = population, epoch

@@ -4,7 +4,8 @@ Values are drawn by inverse distribution functions, so that each takes exactly o
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.jit import njit
 from uaos.optimizers.de import layout as at
 from uaos.optimizers.de.rules import AdaptiveRule
+from uaos.statefile import Stateful
 
 #: The scale of the Cauchy distribution of F around a learned location.
 F_SCALE = 0.1
@@ -20,11 +22,13 @@ F_SCALE = 0.1
 CR_ENDED = -1.0
 
 
-class RateMemory:
+class RateMemory(Stateful):
     """State of the adaptive rules of a pool, one row for each rule object.
 
     `means[row, OF_F or OF_CR, k]` is mu of `jade` (k = 0) or the k-th pair of `success_history`.
     """
+
+    state_names: ClassVar[tuple[str, ...]] = ("means", "turns")
 
     def __init__(self, rules: Sequence[AdaptiveRule]) -> None:
         adaptations = [rule.adaptation for rule in rules]
@@ -66,15 +70,6 @@ class RateMemory:
                 self.means, self.lengths, self.numbers, self.turns, table, operators, fitness,
                 values, F, CR,
             )  # fmt: skip
-
-    def state(self) -> dict[str, FloatArray | IntArray]:
-        """Return the state."""
-        return {"means": self.means.copy(), "turns": self.turns.copy()}
-
-    def restore(self, state: Mapping[str, FloatArray | IntArray]) -> None:
-        """Continue from what :meth:`state` returned."""
-        self.means[:] = state["means"]
-        self.turns[:] = state["turns"]
 
 
 # Drawing

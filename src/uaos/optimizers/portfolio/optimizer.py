@@ -178,7 +178,7 @@ class Portfolio(Optimizer):
     )  # fmt: skip
     state_names: ClassVar[tuple[str, ...]] = (
         "_by_table", "_horizon", "_chosen", "_worst", "_first_values", "_last_gain", "_reference",
-        "_finishing", "_finished", "_latest",
+        "_finishing", "_finished", "_latest", "_turns",
     )  # fmt: skip
 
     batch_names: ClassVar[tuple[str, ...]] = ("_chosen",)
@@ -578,7 +578,6 @@ class Portfolio(Optimizer):
         """Return everything that changes during the run, the members' states included."""
         state = super().state()
         state["members"] = [optimizer.state() for optimizer in self.optimizers]
-        state["turns"] = self._turns.state()
         state["seats"] = [member.to_dict() for member in self.members]
         state["starts"] = [optimizer.x0 for optimizer in self.optimizers]
         return state
@@ -593,6 +592,3 @@ class Portfolio(Optimizer):
         super().restore(state)
         for optimizer, saved in zip(self.optimizers, state["members"], strict=True):
             optimizer.restore(saved)
-        self._turns.restore(state["turns"])
-        # The selector draws from the same generator, and restores it as well.
-        self.rng.bit_generator.state = state["rng"]

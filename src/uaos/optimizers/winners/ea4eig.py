@@ -26,7 +26,7 @@ from uaos.optimizers.winners import jso
 from uaos.optimizers.winners.base import Winner, WinnerSettings, default
 from uaos.optimizers.winners.shared_cma import SharedCMA
 from uaos.selection.method import Method
-from uaos.statefile import SavedState, State
+from uaos.statefile import SavedState
 
 #: The algorithms, by their numbers in the pool.
 COBIDE, IDE, CMA_ES, JSO = range(4)
@@ -324,7 +324,9 @@ class EA4eig(Winner):
         "parent_improvement", {"name": "success_count", "start": 2, "least": 0.2}, "identity",
         "identity", "proportional", scale_rewards=False, scope="generation",
     )  # fmt: skip
-    state_names: ClassVar[tuple[str, ...]] = ("kept", "ide_generation", "ide_idle", "ide_switch")
+    state_names: ClassVar[tuple[str, ...]] = (
+        "kept", "cma", "ide_generation", "ide_idle", "ide_switch",
+    )  # fmt: skip
 
     def _begin(
         self, NP: int, start: int, x0: FloatArray | None = None, center: bool = False
@@ -498,12 +500,7 @@ class EA4eig(Winner):
 
     # Exact resume
 
-    def state(self) -> State:  # noqa: D102
-        return super().state() | {"cma": self.cma.state()}
-
     def restore(self, state: SavedState) -> None:  # noqa: D102
         super().restore(state)
         if self.kept.shape != (2, self.population.NP):
             raise InvalidFile("the state does not fit the settings; it was damaged or altered")
-        self.cma.restore(state["cma"])
-        self.rng.bit_generator.state = state["rng"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from uaos.arrays import FloatArray
 from uaos.jit import njit
-from uaos.statefile import SavedState, State
+from uaos.statefile import Stateful
 
 #: The initial step size, in units of the box's widths.
 SIGMA = 0.5
@@ -41,7 +41,7 @@ def bring_halfway(
                 points[i, j] = earlier[i, j] / 2.0 + high[j] / 2.0
 
 
-class SharedCMA:
+class SharedCMA(Stateful):
     """Normal distribution whose paths, step size and matrix learn from its own samples.
 
     The mean starts every generation as the weighted mean of the better half of the population, w_i
@@ -141,13 +141,3 @@ class SharedCMA:
         self.factor, self.whitening = vectors * roots, (vectors / roots) @ vectors.T
         if not np.isfinite(self.whitening).all():
             self._reset()
-
-    def state(self) -> State:
-        """Return what changes in a run."""
-        return {name: np.array(getattr(self, name)) for name in self.state_names}
-
-    def restore(self, state: SavedState) -> None:
-        """Continue from what :meth:`state` returned."""
-        for name in self.state_names:
-            value = np.array(state[name])
-            setattr(self, name, value.item() if value.ndim == 0 else value)
