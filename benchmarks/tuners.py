@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from uaos.errors import UaosError
-from uaos.params import Categorical, Integer, Real, Value
+from uaos.params import Categorical, Integer, RealSetting, Value
 from uaos.problems.variables import Condition, Space, Variable
 from uaos.tuning.irace import irace_version, run_irace
 from uaos.tuning.race import Task
@@ -33,12 +33,12 @@ INSTANCES = tuple(range(20))
 DEPTHS = (5, 10, 20)
 
 
-def _real(low: float, high: float, log: bool = False) -> Real:
-    return Real(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+def _real(low: float, high: float, log: bool = False) -> RealSetting:
+    return RealSetting(default=low, low=low, high=high, log=log)
 
 
 def _integer(low: int, high: int, log: bool = False) -> Integer:
-    return Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+    return Integer(default=low, low=low, high=high, log=log)
 
 
 def _choice(*values: Value) -> Categorical:

@@ -19,7 +19,14 @@ import reference
 from hypothesis import strategies as st
 
 import uaos
-from uaos.params import Categorical, Integer, Parameter, Real, parameters, per_operator
+from uaos.params import (
+    Categorical,
+    IntegerSetting,
+    Parameter,
+    RealSetting,
+    parameters,
+    per_operator,
+)
 from uaos.selection.components import Component
 
 #: Differences below this share of the values are taken for rounding.
@@ -54,9 +61,9 @@ def values(parameter: Parameter, n_operators: int) -> st.SearchStrategy[Any]:
     """Valid values of a parameter: two decimals, or a size small enough to be overrun."""
     if isinstance(parameter, Categorical):
         return st.sampled_from(parameter.choices)
-    if isinstance(parameter, Integer):
+    if isinstance(parameter, IntegerSetting):
         return st.integers(parameter.hard_low, 6)
-    assert isinstance(parameter, Real)
+    assert isinstance(parameter, RealSetting)
     if parameter.bound:
         numbers = st.integers(0, math.ceil(100 / n_operators) - 1).map(lambda k: k / 100)
         return numbers | st.integers(0, 99).map(lambda k: f"{k / 100}/K")

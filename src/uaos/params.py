@@ -1,6 +1,8 @@
-"""Declaration of parameters.
+"""Parameters: variables of a search space, and declared settings.
 
-A parameter is declared on a dataclass field, by :func:`real`, :func:`integer` or :func:`choice`::
+A variable (:class:`Real`, :class:`Integer`, :class:`Categorical`) has a range that is searched. A
+setting is a variable that is declared on a dataclass field, by :func:`real`, :func:`integer` or
+:func:`choice`::
 
     @dataclass(frozen=True)
     class WeightedSum(Quality):
@@ -53,12 +55,9 @@ class Coordinate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Parameter:
-    """Base class of parameters: default, symbol in equations, description."""
+    """Base class of parameters: the default, and the conditions under which they exist."""
 
     default: Value | None = None
-    symbol: str = ""
-    doc: str = ""
-    tuned: bool = True
     when: When = field(default=None, hash=False)
 
     #: Fields that a short declaration has in this order.
@@ -96,6 +95,15 @@ class Parameter:
         return InvalidParameter(message, name=name, value=value, owner=owner)
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Setting(Parameter):
+    """Base class of declared parameters: symbol in equations, description, for a tuner or not."""
+
+    symbol: str = ""
+    doc: str = ""
+    tuned: bool = True
+
+
 @dataclass(frozen=True, repr=False)
 class Real(Parameter):
     """A real number in [low, high].
@@ -113,8 +121,6 @@ class Real(Parameter):
     when : mapping, optional
         Names of other variables and the value, or several values, with which this one exists. A
         list of mappings: it exists where one of them holds.
-    hard_low, hard_high, open_low, open_high, digits, bound, shared, symbol, doc, tuned
-        What the declaration of a setting adds, see :func:`real`.
 
     Raises
     ------
@@ -136,13 +142,6 @@ class Real(Parameter):
     step: float | None = None
     _: KW_ONLY
     default: float | None = None
-    hard_low: float = math.nan
-    hard_high: float = math.nan
-    open_low: bool = False
-    open_high: bool = False
-    digits: int = 2
-    bound: str = ""
-    shared: bool = False
 
     def __post_init__(self) -> None:
         _check_range(self, numbers.Real, "a finite number")
@@ -150,33 +149,25 @@ class Real(Parameter):
 
     @property
     def range(self) -> str:  # noqa: D102 (see Parameter)
-        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{_scale(self)}"
+        return f"{self.low:g} to {self.high:g}{_scale(self)}"
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        interval = f"from {self.hard_low:g} to {self.hard_high:g}{_steps(self)}"
-        if self.open_low or self.open_high:
-            signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
-            interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
-        below = f" (and below {self.bound})" if self.bound else ""
-        share = ', or a share such as "0.2/K"' if self.shared else ""
-        return f"a real number {interval}{below}{share}"
+        return f"a real number from {self.low:g} to {self.high:g}{_steps(self)}"
 
     def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
-        if self.shared and isinstance(value, str):
-            share = per_operator(value)
-            if share is not None and self.hard_low <= share < self.hard_high:
-                return f"{float(share)!r}/K"
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             try:
                 number = float(value)
             except OverflowError:
                 number = math.inf
-            over = number >= self.hard_high if self.open_high else number > self.hard_high
-            under = number <= self.hard_low if self.open_low else number < self.hard_low
-            if math.isfinite(number) and not under and not over and _on_grid(self, number):
+            if math.isfinite(number) and self._accepts(number) and _on_grid(self, number):
                 return number
         raise self.refusal(value, name, owner)
+
+    def _accepts(self, number: float) -> bool:
+        """Return whether a number is in the range."""
+        return self.low <= number <= self.high
 
     @property
     def coordinate(self) -> Coordinate:
@@ -203,6 +194,45 @@ class Real(Parameter):
         return float(min(max(number, self.low), self.high))
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RealSetting(Setting, Real):
+    """A real number that is declared by :func:`real`; a tuner rounds it to `digits` decimals."""
+
+    hard_low: float = math.nan  # by default, that of the range
+    hard_high: float = math.nan
+    open_low: bool = False
+    open_high: bool = False
+    digits: int = 2
+    bound: str = ""
+    shared: bool = False
+
+    @property
+    def range(self) -> str:  # noqa: D102
+        return f"{self.low:g} to {self.bound or format(self.high, 'g')}{_scale(self)}"
+
+    @property
+    def allowed(self) -> str:  # noqa: D102
+        interval = f"from {self.hard_low:g} to {self.hard_high:g}{_steps(self)}"
+        if self.open_low or self.open_high:
+            signs = ">" if self.open_low else ">=", "<" if self.open_high else "<="
+            interval = f"{signs[0]} {self.hard_low:g} and {signs[1]} {self.hard_high:g}"
+        below = f" (and below {self.bound})" if self.bound else ""
+        share = ', or a share such as "0.2/K"' if self.shared else ""
+        return f"a real number {interval}{below}{share}"
+
+    def check(self, value: object, name: str, owner: str = "") -> float | str:  # noqa: D102
+        if self.shared and isinstance(value, str):
+            share = per_operator(value)
+            if share is not None and self.hard_low <= share < self.hard_high:
+                return f"{float(share)!r}/K"
+        return super().check(value, name, owner)
+
+    def _accepts(self, number: float) -> bool:
+        over = number >= self.hard_high if self.open_high else number > self.hard_high
+        under = number <= self.hard_low if self.open_low else number < self.hard_low
+        return not under and not over
+
+
 @dataclass(frozen=True, repr=False)
 class Integer(Parameter):
     """An integer in [low, high].
@@ -213,8 +243,6 @@ class Integer(Parameter):
         The range that is searched.
     log, step, default, when
         As for :class:`Real`.
-    hard_low, hard_high, symbol, doc, tuned
-        What the declaration of a setting adds, see :func:`integer`.
 
     Raises
     ------
@@ -236,8 +264,6 @@ class Integer(Parameter):
     step: int | None = None
     _: KW_ONLY
     default: int | None = None
-    hard_low: int = None  # type: ignore[assignment] # that of the range
-    hard_high: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         _check_range(self, numbers.Integral, "an integer of at most 308 digits")
@@ -251,13 +277,18 @@ class Integer(Parameter):
 
     @property
     def allowed(self) -> str:  # noqa: D102
-        return f"an integer from {self.hard_low} to {self.hard_high}{_steps(self)}"
+        return f"an integer from {self._ends[0]} to {self._ends[1]}{_steps(self)}"
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """Least and largest value that is accepted."""
+        return self.low, self.high
 
     def check(self, value: object, name: str, owner: str = "") -> int:  # noqa: D102
         if (
             isinstance(value, numbers.Integral)
             and not isinstance(value, bool)
-            and self.hard_low <= int(value) <= self.hard_high
+            and self._ends[0] <= int(value) <= self._ends[1]
             and _on_grid(self, int(value))
         ):
             return int(value)
@@ -290,12 +321,24 @@ class Integer(Parameter):
         return min(max(value, self.low), self.high)
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class IntegerSetting(Setting, Integer):
+    """An integer that is declared by :func:`integer`."""
+
+    hard_low: int = None  # type: ignore[assignment] # by default, that of the range
+    hard_high: int = None  # type: ignore[assignment]
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self.hard_low, self.hard_high
+
+
 @dataclass(frozen=True, kw_only=True)
-class OptionalInteger(Parameter):
+class OptionalInteger(Setting):
     """An integer, or None, which is the default."""
 
     default: None = None
-    value: Integer
+    value: IntegerSetting
 
     @property
     def range(self) -> str:  # noqa: D102
@@ -326,8 +369,6 @@ class Categorical(Parameter):
         Whether neighbors in the sequence are similar, as those of small, medium, large.
     default, when
         As for :class:`Real`.
-    symbol, doc, tuned
-        What the declaration of a setting adds, see :func:`choice`.
 
     Raises
     ------
@@ -408,6 +449,11 @@ class Categorical(Parameter):
         return self.choices[min(max(round(number), 0), len(self.choices) - 1)]
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChoiceSetting(Setting, Categorical):
+    """One of a few values, declared by :func:`choice`."""
+
+
 def same_value(value: object, choice: object) -> bool:
     """Return whether a value is a choice: True is not 1, and 1.0 is."""
     if value is choice:
@@ -462,10 +508,11 @@ def _check_range(parameter: Real | Integer, kind: type, expected: str) -> None:
         )  # fmt: skip
     if parameter.step is not None:
         _check_step(parameter, parameter.step, ends)
-    for name, end in (("hard_low", low), ("hard_high", high)):
-        declared = getattr(parameter, name)
-        if declared is None or math.isnan(declared):
-            object.__setattr__(parameter, name, end)
+    if isinstance(parameter, RealSetting | IntegerSetting):
+        for name, end in (("hard_low", low), ("hard_high", high)):
+            declared = getattr(parameter, name)
+            if declared is None or math.isnan(declared):
+                object.__setattr__(parameter, name, end)
 
 
 def _check_step(parameter: Real | Integer, step: float, ends: str) -> None:
@@ -581,7 +628,7 @@ def real(
     """
     hard_low, hard_high = allowed or (low, high)
     return _field(
-        Real(
+        RealSetting(
             default=default, low=low, high=high, hard_low=hard_low, hard_high=hard_high,
             open_low=open_low, open_high=open_high, log=log, bound=bound,
             shared=shared or bool(bound), tuned=tuned, symbol=symbol, doc=doc,
@@ -624,7 +671,7 @@ def integer(
     5
     """
     hard_low, hard_high = allowed or (low, high)
-    value = Integer(
+    value = IntegerSetting(
         default=low if default is None else default, low=low, high=high, hard_low=hard_low,
         hard_high=hard_high, log=log, tuned=tuned, symbol=symbol, doc=doc,
     )  # fmt: skip
@@ -663,14 +710,14 @@ def choice(
     >>> Settings().mean
     'arithmetic'
     """
-    return _field(Categorical(choices, default=default, tuned=tuned, symbol=symbol, doc=doc))
+    return _field(ChoiceSetting(choices, default=default, tuned=tuned, symbol=symbol, doc=doc))
 
 
-def _field(parameter: Parameter) -> Any:
+def _field(parameter: Setting) -> Any:
     return dataclasses.field(default=parameter.default, metadata={"parameter": parameter})
 
 
-def parameters(owner: "DataclassInstance | type[DataclassInstance]") -> dict[str, Parameter]:
+def parameters(owner: "DataclassInstance | type[DataclassInstance]") -> dict[str, Setting]:
     """Return the parameters declared on a dataclass or an instance of one, by field name."""
     return {
         f.name: f.metadata["parameter"]

@@ -4,19 +4,17 @@ from typing import Any
 
 import pytest
 
-from uaos.params import Categorical, Integer, Real, Value
+from uaos.params import Categorical, Integer, RealSetting, Value
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 from uaos.tuning.irace import IraceMissing, irace_version
 
 
-def real(low: float, high: float, *, log: bool = False, digits: int = 2) -> Real:
-    return Real(
-        default=low, low=low, high=high, hard_low=low, hard_high=high, log=log, digits=digits
-    )
+def real(low: float, high: float, *, log: bool = False, digits: int = 2) -> RealSetting:
+    return RealSetting(default=low, low=low, high=high, log=log, digits=digits)
 
 
 def integer(low: int, high: int, *, log: bool = False) -> Integer:
-    return Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+    return Integer(default=low, low=low, high=high, log=log)
 
 
 def choice(*choices: Value) -> Categorical:

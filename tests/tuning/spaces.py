@@ -1,16 +1,16 @@
 """Small search spaces for the tests of tuning."""
 
-from uaos.params import Categorical, Integer, Real, Value
+from uaos.params import Categorical, Integer, RealSetting, Value
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 
 
 def real(name: str, low: float, high: float, *when: Condition, log: bool = False) -> Variable:
-    domain = Real(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+    domain = RealSetting(default=low, low=low, high=high, log=log)
     return Variable(name, domain, when)
 
 
 def whole(name: str, low: int, high: int, *when: Condition, log: bool = False) -> Variable:
-    domain = Integer(default=low, low=low, high=high, hard_low=low, hard_high=high, log=log)
+    domain = Integer(default=low, low=low, high=high, log=log)
     return Variable(name, domain, when)
 
 

@@ -12,7 +12,7 @@ from irace_spaces import SMALL, choice, integer, needs_irace, real, variable
 from raising import raises
 
 from uaos.errors import InvalidParameter
-from uaos.params import Categorical, Value
+from uaos.params import Categorical, Integer, Value
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Variable
 from uaos.tuning.design_space import PRESETS, design
 from uaos.tuning.irace_files import Dialect, write_files
@@ -52,7 +52,7 @@ def shape(space: Space) -> list[tuple[object, ...]]:
             v.name,
             tuple(map(str, v.domain.choices))
             if isinstance(v.domain, Categorical)
-            else (type(v.domain), v.domain.low, v.domain.high, v.domain.log),
+            else (isinstance(v.domain, Integer), v.domain.low, v.domain.high, v.domain.log),
             tuple((c.name, tuple(map(str, c.values))) for c in v.when),
         )
         for v in space

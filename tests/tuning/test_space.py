@@ -11,7 +11,7 @@ from raising import raises
 from spaces import choice, cooking, flat, real, when, whole
 
 from uaos.errors import InvalidParameter, UnknownName
-from uaos.params import Categorical, Integer, Real
+from uaos.params import Categorical, IntegerSetting, Real, RealSetting
 from uaos.problems.variables import (
     Clause,
     Condition,
@@ -237,7 +237,7 @@ def test_a_narrowed_space_is_a_part_of_the_whole(seed: int, way: str) -> None:
 
 
 def test_a_value_allowed_by_hand_can_be_fixed() -> None:
-    domain = Real(default=0.5, low=0.1, high=1, hard_low=0, hard_high=1)
+    domain = RealSetting(default=0.5, low=0.1, high=1, hard_low=0, hard_high=1)
     space = Space((Variable("CR", domain), choice("a", 1, 2)))
     assert space.fix("CR", 0).check({"CR": 0.0, "a": 1})["CR"] == 0.0
     with raises(InvalidParameter, name="CR", value=2):
@@ -247,7 +247,7 @@ def test_a_value_allowed_by_hand_can_be_fixed() -> None:
 
 
 def test_a_range_is_narrowed_or_widened_to_what_is_allowed() -> None:
-    domain = Integer(default=200, low=50, high=400, hard_low=4, hard_high=1000)
+    domain = IntegerSetting(default=200, low=50, high=400, hard_low=4, hard_high=1000)
     space = Space((Variable("NP", domain),))
     narrow = space.limit("NP", 60.0, 70.0)["NP"].domain
     assert (narrow.low, narrow.high) == (60, 70)
@@ -267,13 +267,13 @@ def test_a_range_is_narrowed_or_widened_to_what_is_allowed() -> None:
     ],
 )
 def test_a_range_that_is_none_is_refused(low: float, high: float, name: str) -> None:
-    domain = Integer(default=200, low=50, high=400, hard_low=4, hard_high=1000)
+    domain = IntegerSetting(default=200, low=50, high=400, hard_low=4, hard_high=1000)
     with raises(InvalidParameter, name=name):
         Space((Variable("NP", domain),)).limit("NP", low, high)
 
 
 def test_a_range_of_a_log_scale_begins_above_0() -> None:
-    domain = Real(default=1, low=0.01, high=100, hard_low=0, hard_high=1e6, log=True)
+    domain = RealSetting(default=1, low=0.01, high=100, hard_low=0, hard_high=1e6, log=True)
     space = Space((Variable("C", domain),))
     with raises(InvalidParameter, name="C"):
         space.limit("C", 0, 1)
@@ -286,7 +286,7 @@ def test_a_range_finer_than_the_digits_is_searched_to_the_digits_of_its_ends() -
     fine = space.limit("F", 0.501, 0.504)["F"]
     assert {fine.uniform(rng) for _ in range(200)} == {0.501, 0.502, 0.503, 0.504}
     coarse = space.limit("F", 0.5, 1)["F"].domain
-    assert isinstance(coarse, Real)
+    assert isinstance(coarse, RealSetting)
     assert coarse.digits == 2
 
 
@@ -296,9 +296,9 @@ def test_a_choice_keeps_only_values_that_it_has() -> None:
 
 
 def test_an_end_that_is_refused_is_moved_inside() -> None:
-    gamma = Real(default=0.5, low=0.01, high=1, hard_low=0, hard_high=1, open_high=True)
+    gamma = RealSetting(default=0.5, low=0.01, high=1, hard_low=0, hard_high=1, open_high=True)
     assert searched(gamma).high == 0.99
-    inside = Real(default=0.5, low=0, high=0.8, hard_low=0, hard_high=1, open_high=True)
+    inside = RealSetting(default=0.5, low=0, high=0.8, hard_low=0, hard_high=1, open_high=True)
     assert searched(inside) is inside
     assert searched(Categorical(default=1, choices=(1, 2))).choices == (1, 2)
 

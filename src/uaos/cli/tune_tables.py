@@ -7,6 +7,7 @@ from rich.text import Text
 
 from uaos.cli.tune_view import clock, grid
 from uaos.optimizers.configuration import Configuration
+from uaos.params import Setting
 from uaos.problems import Suite
 from uaos.table import TEXT, Cell, Row, Table
 from uaos.text import count, join_names
@@ -57,7 +58,8 @@ def space_table(design: Design, width: int) -> RenderableType:
         text = variable.domain.range
         values = f"fixed: {text.removeprefix('one of ')}" if variable.fixed else text
         when = " or ".join(map(str, variable.when)) or "always"
-        cells = (Cell(variable.name, bold=True), *map(Cell, (values, when, variable.domain.doc)))
+        doc = variable.domain.doc if isinstance(variable.domain, Setting) else ""
+        cells = (Cell(variable.name, bold=True), *map(Cell, (values, when, doc)))
         rows.append(Row(cells, "reference" if variable.fixed else ""))
     columns = dict.fromkeys(("parameter", "values", "exists where", "meaning"), TEXT)
     parts = [Table.of("space", "", columns, rows).to_rich(width)]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from uaos.arrays import FloatArray, IntArray
 from uaos.checks import LONGEST_NAME, is_printable_name, real_numbers
 from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
-from uaos.params import Categorical, Integer, Real, Value, decimals_of, same_value
+from uaos.params import Categorical, Integer, Real, RealSetting, Value, decimals_of, same_value
 from uaos.problems.activity import Activity, Test
 
 #: A candidate: the values of the variables that are active.
@@ -119,7 +119,9 @@ def rounded(domain: Real | Integer, drawn: float) -> Value:
     plain = math.exp(drawn) if domain.log else drawn
     if isinstance(domain, Integer):
         return int(min(max(math.floor(plain), domain.low), domain.high))
-    return float(min(max(round(plain, domain.digits), domain.low), domain.high))
+    if isinstance(domain, RealSetting):
+        plain = round(plain, domain.digits)
+    return float(min(max(plain, domain.low), domain.high))
 
 
 @dataclass(frozen=True)
@@ -461,7 +463,7 @@ class Space:
                 name=name, value=f"{low:g}..{high:g}",
             )  # fmt: skip
         changes: dict[str, Any] = {"low": ends[0], "high": ends[1]}
-        if isinstance(domain, Real):
+        if isinstance(domain, RealSetting):
             changes["digits"] = max(domain.digits, *(decimals_of(float(end)) for end in ends))
         return self._with(name, dataclasses.replace(domain, **changes))
 

@@ -7,7 +7,7 @@ import inspect
 import re
 from typing import NamedTuple
 
-from uaos.params import Parameter
+from uaos.params import Setting
 from uaos.selection.components import FAMILIES, Component
 
 #: The question that each family answers, for headings.
@@ -52,7 +52,7 @@ def describe(component: type[Component] | Component) -> Description:
 _SECTION = re.compile(r"^(Equation|References)\n-+\n((?:.+\n?)+)", re.MULTILINE)
 
 
-def parameter_row(name: str, parameter: Parameter) -> tuple[str, str, str, str]:
+def parameter_row(name: str, parameter: Setting) -> tuple[str, str, str, str]:
     """Return name (and symbol), range, default and meaning of a parameter."""
     title = name
     if parameter.symbol and parameter.symbol != name:

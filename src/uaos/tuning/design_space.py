@@ -23,7 +23,15 @@ from uaos.optimizers.de.rules import Cauchy, Constant, Jade, Normal, RateRule, S
 from uaos.optimizers.de.settings import DifferentialEvolutionSettings, Linear, Stagnation
 from uaos.optimizers.de.strategies import STRATEGIES
 from uaos.optimizers.portfolio import Member, PortfolioSettings, continuing, leader_method
-from uaos.params import Categorical, Integer, Real, Value, parameters
+from uaos.params import (
+    Categorical,
+    Integer,
+    IntegerSetting,
+    Real,
+    RealSetting,
+    Value,
+    parameters,
+)
 from uaos.problems.problem import Problem
 from uaos.problems.variables import Clause, Condition, Forbidden, Space, Values, Variable
 from uaos.selection.components import FAMILIES, components
@@ -502,7 +510,7 @@ def _build(
     rules: list[Forbidden] = []
     bounded = []
     for variable in hyper:
-        if isinstance(variable.domain, Real) and variable.domain.bound:
+        if isinstance(variable.domain, RealSetting) and variable.domain.bound:
             variable, more = _below_share(variable, sizes)
             rules += more
         bounded.append(variable)
@@ -564,7 +572,7 @@ def _hyper_parameters(
 def _below_share(variable: Variable, sizes: Mapping[str, int]) -> tuple[Variable, list[Forbidden]]:
     """Bound a parameter by 1/K, in the declared decimals; where K varies, forbid the rest."""
     domain = variable.domain
-    assert isinstance(domain, Real)
+    assert isinstance(domain, RealSetting)
     unit = 10**domain.digits
     largest = {name: ((unit - 1) // K) / unit for name, K in sizes.items()}
     high = max(largest.values())
@@ -612,7 +620,7 @@ def _wide(fixed_by_pool: Sequence[str], *, free_pool: bool) -> list[Variable]:
         added.append(Variable(name, searched(parameters(DifferentialEvolutionSettings)[name])))
     added.append(choose("schedule", ("constant", Linear.rule)))
     # A strategy that takes five others needs six parents.
-    ends = Integer(default=6, low=6, high=40, hard_low=6, hard_high=50, doc="NP at the end")
+    ends = IntegerSetting(default=6, low=6, high=40, hard_high=50, doc="NP at the end")
     added.append(Variable("NP_end", ends, (Condition("schedule", (Linear.rule,)),)))
     added.append(choose("restart", ("none", "stagnation")))
     patience = searched(parameters(Stagnation)["patience"])

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from uaos.errors import InvalidParameter
 from uaos.files import check_folder, whole_file
-from uaos.params import Categorical, Integer, Real, Value, decimals_of
+from uaos.params import Categorical, Integer, RealSetting, Value, decimals_of
 from uaos.problems.variables import Clause, Space, Values, Variable
 from uaos.tuning.search import Search
 
@@ -72,8 +72,8 @@ class Dialect:
         domain = variable.domain
         if levels := self._levels[variable.name]:
             return levels[text]
-        assert isinstance(domain, Real | Integer)
-        digits = domain.digits if isinstance(domain, Real) else None
+        assert isinstance(domain, RealSetting | Integer)
+        digits = domain.digits if isinstance(domain, RealSetting) else None
         return min(max(round(float(text), digits), domain.low), domain.high)
 
     # The lines of the files
@@ -103,7 +103,7 @@ class Dialect:
         return {
             self.names[v.name]: v.domain.digits
             for v in self.space
-            if isinstance(v.domain, Real) and not self._levels[v.name]
+            if isinstance(v.domain, RealSetting) and not self._levels[v.name]
             and v.domain.digits < self.digits
         }  # fmt: skip
 
@@ -112,14 +112,14 @@ class Dialect:
         domain = variable.domain
         if levels := self._levels[variable.name]:
             return "c", "(" + ",".join(f'"{text}"' for text in levels) + ")"
-        assert isinstance(domain, Real | Integer)
+        assert isinstance(domain, RealSetting | Integer)
         kind = ("i" if isinstance(domain, Integer) else "r") + (",log" if domain.log else "")
         return kind, "({!r},{!r})".format(*self._bounds(variable))
 
     def _bounds(self, variable: Variable) -> tuple[float, float]:
         """Return the bounds of a number, rounded to the digits of irace."""
         domain = variable.domain
-        if isinstance(domain, Real):
+        if isinstance(domain, RealSetting):
             return round(domain.low, self.digits), round(domain.high, self.digits)
         assert isinstance(domain, Integer)
         return domain.low, domain.high
@@ -215,7 +215,7 @@ def _scenario(dialect: Dialect, search: Search, version: int) -> list[str]:
 def _settings(dialect: Dialect, search: Search, version: int) -> dict[str, str | float]:
     """Return irace's options."""
     rules = search.rules
-    alike = max([2, *(v.domain.digits for v in dialect.space if isinstance(v.domain, Real))])
+    alike = max([2, *(v.domain.digits for v in dialect.space if isinstance(v.domain, RealSetting))])
     settings: dict[str, str | float] = {
         "execDir": ".",
         "logFile": f"./{LOG}",
@@ -271,7 +271,7 @@ def _levels(variable: Variable) -> dict[str, Value]:
 def _digits(variable: Variable) -> int:
     """Return the decimals that a real number and the ends of its range need."""
     domain = variable.domain
-    if not isinstance(domain, Real):
+    if not isinstance(domain, RealSetting):
         return 0
     if domain.log and domain.low < 10.0**-_MOST_DIGITS:
         raise InvalidParameter(

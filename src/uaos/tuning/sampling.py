@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from uaos.params import Categorical, Integer, OptionalInteger, Parameter, Real, Value
+from uaos.params import Categorical, Integer, OptionalInteger, Parameter, Real, RealSetting, Value
 from uaos.problems.variables import REDRAWS, Space, Values
 from uaos.tuning.records import DomainData, VariableData
 
@@ -15,11 +15,12 @@ def searched(parameter: Parameter) -> Real | Integer | Categorical:
     if isinstance(parameter, OptionalInteger):
         return parameter.value
     assert isinstance(parameter, Real | Integer | Categorical)
-    excludes_high = getattr(parameter, "open_high", False)
-    if isinstance(parameter, Real) and excludes_high and parameter.high >= parameter.hard_high:
-        inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
-        return dataclasses.replace(parameter, high=inside)
-    return parameter
+    if not (isinstance(parameter, RealSetting) and parameter.open_high):
+        return parameter
+    if parameter.high < parameter.hard_high:
+        return parameter
+    inside = round(parameter.hard_high - 10.0**-parameter.digits, parameter.digits)
+    return dataclasses.replace(parameter, high=inside)
 
 
 def plain(domain: Real | Integer | Categorical) -> DomainData:
