@@ -1,12 +1,17 @@
 """Compile kernels with numba when it pays off, and cache the compiled code.
 
 A kernel is a function of numbers and plain arrays. Interpreted or compiled, it gives the same bits.
-Compiling takes seconds, so a kernel is interpreted until it has taken `PATIENCE` seconds of a run,
-or less if all kernels together have taken `LONG` seconds of it. Kernels that an interpreted one
-calls are part of it.
-Only numba's public interface is used; where a version lacks part of it, kernels are compiled by
-plain `numba.njit(cache=True)`. Numba itself takes most of a second to import and to load its first
-compiled code, so a process that computes for less than `WARM_UP` seconds does without it.
+Numba takes most of a second to import, and seconds to compile, so a kernel has three stages:
+
+1. It is interpreted, without numba, until all kernels of the process have taken `WARM_UP` seconds.
+2. It is interpreted until it has taken `PATIENCE` seconds of a run (the share `SHORT` of that once
+   all kernels have taken `LONG` seconds of the run), or `RUNS` times that over several runs. This
+   stage is left out if numba's cache has the kernel.
+3. It is compiled.
+
+With a `LARGE` argument a kernel is compiled at once. Kernels that an interpreted one calls are part
+of it. Only numba's public interface is used; where a version lacks part of it, the second stage is
+left out, and kernels are compiled by plain `numba.njit(cache=True)`.
 """
 
 import glob
@@ -90,7 +95,7 @@ def njit(function: Kernel) -> Kernel:
 
 
 class _Caller:
-    """Call a kernel by `call`, which is replaced as the kernel goes from one stage to the next."""
+    """Calls a kernel by `call`, which is replaced as the kernel goes from one stage to the next."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -104,8 +109,8 @@ class _Caller:
         """Interpret the first calls, then decide once how to make the others."""
         if _thread.interprets:
             return self._function(*args)
-        if _seconds_of_all < min(WARM_UP, PATIENCE) and not _is_large(args):
-            return self._clock.measure(self._interpreted, args)
+        if _all_kernels.of_all_runs < min(WARM_UP, PATIENCE) and not _is_large(args):
+            return self._interpret(args)
         if _numba().config.DISABLE_JIT:
             self.call = self._interpreted
         elif not _is_lazy(self.dispatcher()):
@@ -113,18 +118,32 @@ class _Caller:
         else:
             self.call = self._interpret_or_compile
             if _is_cached(self.dispatcher()):
-                self._clock.add(math.inf)
+                self._clock.add(math.inf)  # no more patience
         return self.call(*args)
 
     def _interpret_or_compile(self, *args: object) -> Any:
         """Interpret calls until compiling pays off, then compile."""
         if _thread.interprets:
             return self._function(*args)
-        if self._clock.is_patient() and not _is_large(args):
-            return self._clock.measure(self._interpreted, args)
+        patience = PATIENCE if _all_kernels.of_run < LONG else SHORT * PATIENCE
+        is_patient = self._clock.of_run < patience and self._clock.of_all_runs < RUNS * PATIENCE
+        if is_patient and not _is_large(args):
+            return self._interpret(args)
         _compile(self.dispatcher(), args)
         self.call = self.dispatcher()
         return self.call(*args)
+
+    def _interpret(self, args: tuple[object, ...]) -> Any:
+        """Interpret the kernel, and add the time that it takes to the clocks."""
+        begin = perf_counter()
+        _thread.interprets = True
+        try:
+            return self._interpreted(*args)
+        finally:
+            _thread.interprets = False
+            seconds = perf_counter() - begin
+            self._clock.add(seconds)
+            _all_kernels.add(seconds)
 
 
 def _is_lazy(dispatcher: Any) -> bool:
@@ -138,9 +157,25 @@ def _dispatcher(function: Callable[..., Any], *, cache: bool = False) -> Any:
 
 # When to compile
 
-_runs = 0
-_seconds_of_run = 0.0  # for which kernels have been interpreted in this run
-_seconds_of_all = 0.0  # … and in all runs
+_runs = 0  # begun so far
+
+
+class _Clock:
+    """Seconds for which kernels have been interpreted, in this run and in all runs."""
+
+    def __init__(self) -> None:
+        self._run, self._seconds, self.of_all_runs = _runs, 0.0, 0.0
+
+    @property
+    def of_run(self) -> float:
+        return self._seconds if self._run == _runs else 0.0
+
+    def add(self, seconds: float) -> None:
+        self._run, self._seconds = _runs, self.of_run + seconds
+        self.of_all_runs += seconds
+
+
+_all_kernels = _Clock()
 
 
 class _Thread(local):
@@ -154,13 +189,9 @@ _thread = _Thread()
 
 
 def begin_run() -> None:
-    """Reset the clocks of all kernels, at the start of a run.
-
-    So a second run like the first compiles nothing more.
-    """
-    global _runs, _seconds_of_run
+    """Set the clocks of a run to 0, so that a second run like the first compiles nothing more."""
+    global _runs
     _runs += 1
-    _seconds_of_run = 0.0
 
 
 @contextmanager
@@ -172,38 +203,6 @@ def at_once() -> Iterator[None]:
         yield
     finally:
         PATIENCE = before
-
-
-class _Clock:
-    """Measure how long a kernel has been interpreted, in this run and in all runs."""
-
-    def __init__(self) -> None:
-        self._run, self._this_run, self._all_runs = _runs, 0.0, 0.0
-
-    def is_patient(self) -> bool:
-        """Return whether to interpret the kernel once more."""
-        if self._run != _runs:
-            self._run, self._this_run = _runs, 0.0
-        patience = PATIENCE if _seconds_of_run < LONG else SHORT * PATIENCE
-        return self._this_run < patience and self._all_runs < RUNS * PATIENCE
-
-    def measure(self, interpreted: Callable[..., Any], args: tuple[object, ...]) -> Any:
-        """Call the interpreted kernel, and add the time that it takes."""
-        global _seconds_of_run, _seconds_of_all
-        begin = perf_counter()
-        _thread.interprets = True
-        try:
-            return interpreted(*args)
-        finally:
-            _thread.interprets = False
-            seconds = perf_counter() - begin
-            self.add(seconds)
-            _seconds_of_run += seconds
-            _seconds_of_all += seconds
-
-    def add(self, seconds: float) -> None:
-        self._this_run += seconds
-        self._all_runs += seconds
 
 
 def _is_large(args: tuple[object, ...]) -> bool:
