@@ -94,6 +94,14 @@ def test_a_store_without_a_command_cannot_be_continued_alone(tmp_path: Path) -> 
     assert "--methods: b.db has no record of a command" in done.stderr
 
 
+def test_a_store_alone_refuses_options_of_another_experiment(folder: Path) -> None:
+    """They would have no effect: the recorded command is repeated."""
+    done = bench("a.db", "--repetitions=4", "--budget", "10D", cwd=folder)
+    assert done.returncode == 2
+    assert "Missing option --methods beside --budget, --repetitions" in done.stderr
+    assert bench("a.db", "--retry-failed", "--jobs=1", cwd=folder).returncode == 0
+
+
 def test_the_status_shows_how_far_it_is(folder: Path) -> None:
     done = bench("--status", "a.db", cwd=folder)
     assert "a.db: suite bbob, seed 1, budget 120 in 2-D" in done.stdout

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -144,6 +144,7 @@ def bench_command(
         _show_or_export(files[0], outputs)
         return
     if grid.methods is None and files[0].exists():
+        _check_plain(files[0], grid, runs)
         _resume(files[0], workers, retry_failed=runs.retry_failed)
         return
     plan = _plan(grid, runs)
@@ -162,6 +163,22 @@ def _note_another_dimension(plan: Plan, path: Path) -> None:
     if before and added:
         old, new = (", ".join(f"{d}-D" for d in sorted(part)) for part in (before, added))
         console.print(f"note: {path.name} has problems in {old}; this adds {new} (--dim chooses)")
+
+
+def _check_plain(path: Path, grid: _Grid, runs: _Runs) -> None:
+    """Raise an error if a command that only continues an experiment has options of another one."""
+    chosen = replace(runs, retry_failed=False)
+    changed = [
+        f"--{field.name.replace('_', '-')}"
+        for group in (grid, chosen)
+        for field in fields(group)
+        if getattr(group, field.name) != field.default
+    ]
+    if changed:
+        raise Missing(
+            f"Missing option --methods beside {', '.join(changed)}: without it, "
+            f"`uaos bench {path}` continues the experiment as it was begun"
+        )
 
 
 def _resume(path: Path, workers: options.Workers, *, retry_failed: bool) -> None:
