@@ -1,9 +1,10 @@
 """Fill tables of README.md and docs/results from data: python docs/make_results.py [--check]
 
-A page has a table between `<!-- results: NAME -->` and `<!-- end of results -->`; TABLES says what
-NAME is made of. Data files are the CSV files in docs/results/data and the pages `*-20d.md` of
-docs/results, all of which `uaos compare` writes (`--csv`, `--markdown`); each page names the
-commands. With --check nothing is written; the exit status is 1 if a page differs from its data.
+A page has a table between `<!-- results: NAME -->` and `<!-- end of results -->`; the function that
+makes it is marked with `@fills`. Data files are the CSV files in docs/results/data and the pages
+`*-20d.md` of docs/results, all of which `uaos compare` writes (`--csv`, `--markdown`); each page
+names the commands. With --check nothing is written; the exit status is 1 if a page differs from its
+data.
 """
 
 import csv
@@ -11,10 +12,12 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby, product
 from operator import itemgetter
 from pathlib import Path
 from statistics import linear_regression, mean, median, pvariance
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +40,27 @@ BUDGET = 2_000_000
 _GROUPS = ("all", *GROUPS)
 
 Row = Mapping[str, str]
+
+#: Functions that make tables, by the names that pages use.
+TABLES: dict[str, Callable[[], str]] = {}
+
+Maker = TypeVar("Maker", bound=Callable[..., str])
+
+
+def fills(*names: str, **settings: int) -> Callable[[Maker], Maker]:
+    """Mark a function that makes the tables of these names, and is passed each name.
+
+    Without names, it makes the table of its own name and is passed nothing.
+    """
+
+    def mark(maker: Maker) -> Maker:
+        for name in names:
+            TABLES[name] = partial(maker, name, **settings)
+        if not names:
+            TABLES[maker.__name__.replace("_", "-")] = maker
+        return maker
+
+    return mark
 
 
 # Data
@@ -69,6 +93,14 @@ def by_name(rows: Iterable[Row], column: str = "method") -> dict[str, Row]:
     return {row[column]: row for row in rows}
 
 
+def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+    """Return rows by the value of a column, or by the values of several."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(itemgetter(*columns)(row), []).append(row)
+    return groups
+
+
 def solved(row: Row) -> str:
     """Return the number of solved runs, "283" of "283/312"."""
     return row["all"].partition("/")[0]
@@ -91,9 +123,9 @@ def mean_log(method: str) -> str:
 # Tables
 
 
-def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table whose columns of numbers are aligned to the right."""
-    rows = list(rows)
+    rows = [list(map(str, row)) for row in rows]
 
     def is_text(cell: str) -> bool:
         return sum(map(str.isalpha, cell)) > sum(map(str.isdigit, cell))
@@ -139,19 +171,18 @@ def scored(name: str, problems: int) -> str:
 def _further() -> list[tuple[str, int, int, float]]:
     """Return how methods did on instances 31 to 40: name, solved, runs, mean log10 of the aRT."""
     rows = []
-    for method, runs in groupby(data("fresh-further-runs"), key=itemgetter("method")):
-        counts: dict[str, tuple[int, int]] = {}
-        for row in (runs := list(runs)):
-            evaluations, successes = counts.get(row["function"], (0, 0))
-            reached = float(row["error"]) <= 1e-8
-            counts[row["function"]] = evaluations + int(row["evaluations"]), successes + reached
-        times = (min(n / successes, BUDGET) if successes else BUDGET
-                 for n, successes in counts.values())  # fmt: skip
-        solved = sum(successes for _, successes in counts.values())
+    for method, runs in grouped(data("fresh-further-runs"), "method").items():
+        times, solved = [], 0
+        for own in grouped(runs, "function").values():
+            successes = sum(float(row["error"]) <= 1e-8 for row in own)
+            evaluations = sum(int(row["evaluations"]) for row in own)
+            times.append(min(evaluations / successes, BUDGET) if successes else BUDGET)
+            solved += successes
         rows.append((method, solved, len(runs), mean(map(math.log10, times))))
     return rows
 
 
+@fills()
 def fresh_further() -> str:
     """Return the table of methods on instances 31 to 40, and on all that nothing was chosen on."""
     before = {
@@ -164,6 +195,7 @@ def fresh_further() -> str:
     )  # fmt: skip
 
 
+@fills()
 def portfolio_archive() -> str:
     """Return the portfolio beside the archive, all from average running times."""
     names = {"portfolio": "portfolio", "HCMA (archive)": "HCMA, published",
@@ -174,6 +206,7 @@ def portfolio_archive() -> str:
     return markdown(("", "mean log₁₀ of aRT to 10⁻⁷"), rows)
 
 
+@fills()
 def bbob_solved() -> str:
     """Return how many problems of each group the portfolio and its members solve."""
     own = by_name(data("portfolio-overview"), "functions")
@@ -184,6 +217,7 @@ def bbob_solved() -> str:
     return markdown(("method", "solved", *_GROUPS[1:]), cells)
 
 
+@fills()
 def bbob_shares() -> str:
     """Return the share of average running times within each budget."""
     budgets = ("10·D", "100·D", "1,000·D", "10,000·D", "100,000·D")
@@ -197,6 +231,7 @@ def bbob_shares() -> str:
     return markdown(("algorithm", *budgets), cells)
 
 
+@fills()
 def summary() -> str:
     """Return how many problems each method solves."""
     shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
@@ -210,11 +245,11 @@ def summary() -> str:
     return markdown(("method", "solved of 312"), sorted(rows, key=lambda row: -int(row[1])))
 
 
+@fills()
 def single_runs() -> str:
     """Return the extremes of ten runs of each configuration on each of two functions."""
     rows = []
-    for (method, function), group in groupby(data("single-runs"), itemgetter("method", "function")):
-        runs = list(group)
+    for (method, function), runs in grouped(data("single-runs"), "method", "function").items():
         most = [row["operator"] for row in runs]
         often = max(set(most), key=lambda name: (most.count(name), name))
         rows.append((
@@ -244,14 +279,14 @@ GROUPS = ("separable", "moderate", "ill-conditioned", "multi-modal", "weakly str
 
 def overview(name: str, groups: Sequence[str]) -> Iterable[list[str]]:
     """Return solved runs by group, ECDF area and mean rank of each method, from a CSV file."""
-    rows = data(name)
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = by_name((row for row in rows if row["method"] == method), "functions")
+    for method, rows in grouped(data(name), "method").items():
+        own = by_name(rows, "functions")
         whole = own["all"]
         area, rank = float(whole["ecdf_area_raw"]), float(whole["mean_rank"])
         yield [method, *(own[g]["solved"] for g in groups), f"{area:.3f}", f"{rank:.2f}"]
 
 
+@fills()
 def control() -> str:
     """Return a tuned configuration beside the same one with uniform choice."""
     groups = ("all", *GROUPS[:-1])
@@ -259,12 +294,13 @@ def control() -> str:
     return markdown(names, overview("control-overview", groups))
 
 
+@fills()
 def adapters_cost() -> str:
     """Return the processor time of runs with adaptive choice beside that with the default."""
-    rows, table = data("adapters-cost"), []
-    for host in dict.fromkeys(row["host"] for row in rows):
+    table = []
+    for host, rows in grouped(data("adapters-cost"), "host").items():
         medians = [
-            median(float(r["seconds"]) for r in rows if (r["host"], r["choice"]) == (host, choice))
+            median(float(r["seconds"]) for r in rows if r["choice"] == choice)
             for choice in ("default", "adaptive")
         ]
         ratio = f"{medians[1] / medians[0]:.1f}"
@@ -273,15 +309,17 @@ def adapters_cost() -> str:
     return markdown(names, table)
 
 
+@fills()
 def adapters_broad() -> str:
     """Return mean ranks of adaptive choice on the broader set, and tests of each problem."""
     rows, choices = data("adapters-further"), ("adaptive", "default", "random")
     values = {(r["host"], r["problem"], r["choice"], r["seed"]): float(r["value"]) for r in rows}
     table = []
-    for host in dict.fromkeys(row["host"] for row in rows):
-        seeds = {r["seed"] for r in rows if r["host"] == host}
-        seeds = [s for s in sorted(seeds, key=int) if _complete(rows, host, s)]
-        problems = list(dict.fromkeys(row["problem"] for row in rows if row["host"] == host))
+    for host, own in grouped(rows, "host").items():
+        by_seed = grouped(own, "seed")
+        cases = {len(runs) for runs in by_seed.values()}
+        seeds = [s for s in sorted(by_seed, key=int) if len(by_seed[s]) == max(cases)]
+        problems = list(grouped(own, "problem"))
         runs = np.array([[[values[host, p, c, s] for s in seeds] for c in choices]
                          for p in problems])  # fmt: skip
         ranks = rank_rows(runs.transpose(0, 2, 1).reshape(-1, len(choices)))
@@ -295,13 +333,6 @@ def adapters_broad() -> str:
     names = ("", "problems", "seeds", "adaptive", "library's default", "random choice",
              "against the default", "against random choice")  # fmt: skip
     return markdown(names, table)
-
-
-def _complete(rows: Sequence[Row], host: str, seed: str) -> bool:
-    """Return whether a host has all runs of a seed."""
-    own = [row for row in rows if row["host"] == host]
-    expected = {(row["problem"], row["choice"]) for row in own}
-    return expected == {(row["problem"], row["choice"]) for row in own if row["seed"] == seed}
 
 
 def _outcomes(runs: FloatArray) -> list[str]:
@@ -320,7 +351,7 @@ def _outcomes(runs: FloatArray) -> list[str]:
     return [" : ".join(str(np.sum(column == s)) for s in (-1, 0, 1)) for column in sign.T]
 
 
-def control_test(name: str = "control-adapting") -> str:
+def control_test(name: str) -> str:
     """Return the tests of configurations against their controls."""
     return tests({f"{row['method']} against its control": row for row in data(name)})
 
@@ -336,11 +367,12 @@ def tests(rows: Mapping[str, Row]) -> str:
     )  # fmt: skip
 
 
-def irace_races(name: str = "irace") -> str:
+@fills("irace-races", "irace-full-races")
+def irace_races(name: str) -> str:
     """Return the best candidate after each race of tunings, equal ones in one row."""
     rows = []
     candidate = itemgetter("tuning", "components", "settings")
-    for (tuning, components, values), group in groupby(data(f"{name}-races"), candidate):
+    for (tuning, components, values), group in groupby(data(name), candidate):
         races = list(group)
         settings = dict(pair.split(" ") for pair in values.split(", "))
         chosen = ", ".join(f"{name} {settings[name]}" for name in ("F", "CR", "NP"))
@@ -351,9 +383,10 @@ def irace_races(name: str = "irace") -> str:
     return markdown(("best candidate", "seed", "races", "runs so far", "instances"), rows)
 
 
-def irace_components(name: str = "irace") -> str:
+@fills("irace-components", "irace-full-components")
+def irace_components(name: str) -> str:
     """Return the components that made a tenth or more of the candidates or elites of a tuning."""
-    rows = data(f"{name}-components")
+    rows = data(name)
     tunings = list(dict.fromkeys(row["tuning"] for row in rows))
     shares = {(r["family"], r["component"], r["tuning"]): r for r in rows}
     table = []
@@ -369,6 +402,7 @@ def irace_components(name: str = "irace") -> str:
     return markdown(("component", *heads), table)
 
 
+@fills()
 def irace_importance() -> str:
     """Return how much of the variance of ranks settings and components explain."""
     shares = {(r["parameter"], r["tuning"]): r for r in data("irace-importance")}
@@ -386,6 +420,7 @@ def irace_importance() -> str:
 OWN = {"Compass": "Compass", "PM-AdapSS": "PM-AdapSS-N", "F-AUC-MAB": "F-AUC-MAB", "RecPM": "RecPM"}
 
 
+@fills()
 def own_tunings() -> str:
     """Return four methods tuned on their own, as the paper tuned them, and with given values."""
     found = {row[0]: row[1:] for row in overview("own-tunings", ("all",))}
@@ -398,12 +433,14 @@ def own_tunings() -> str:
     return markdown(("", "solved of 312", "ECDF area", "mean rank"), rows)
 
 
+@fills()
 def own_pairs() -> str:
     """Return the tests of the four methods tuned here against those tuned in the paper."""
     pairs = {(row["first"], row["second"]): row for row in data("own-pairs")}
     return tests({name: pairs[f"own-{name}", f"{name}-tuned"] for name in OWN})
 
 
+@fills()
 def own_values() -> str:
     """Return the values that were found for the four methods, beside the paper's."""
     free, rows = ("F", "CR", "NP", "top_NP"), []
@@ -441,6 +478,7 @@ def joined_long_runs() -> list[Row]:
     return sorted(rows, key=lambda row: float(row["rank long"]))
 
 
+@fills()
 def long_runs() -> str:
     """Return the 27 methods and uniform choice after short and after long runs."""
     names = ("method", "solved within 10,000·D", "mean rank", "solved within 100,000·D",
@@ -472,6 +510,7 @@ def _script_runs() -> list[Row]:
     return rows
 
 
+@fills()
 def script_runs() -> str:
     """Return problems solved and mean ranks with either settings."""
     return table(_script_runs(), {
@@ -513,6 +552,7 @@ def _phrases_of_script() -> list[str]:
     ]
 
 
+@fills()
 def seven() -> str:
     """Return how the seven algorithms agree with their published table.
 
@@ -520,10 +560,10 @@ def seven() -> str:
     every run reached the target.
     """
     rows = []
-    for method in dict.fromkeys(row["method"] for row in data("seven-art")):
+    for method, cells in grouped(data("seven-art"), "method").items():
         runs = [r for r in data("seven-solved") if r["method"] == method]
         ours, published = ([_in_group(runs, k, g) for g in range(5)] for k in ("ours", "published"))
-        cells = [r for r in data("seven-art") if r["method"] == method and r["published"] != "inf"]
+        cells = [r for r in cells if r["published"] != "inf"]
         off = [r for r in cells if r["off"] == "1"]
         limit = (BUDGET / 2 if method == "JADE" else BUDGET) / 13
         longer = [max(float(r["ours"]), float(r["published"])) * float(r["best2009"]) for r in off]
@@ -547,14 +587,14 @@ def _in_group(runs: Iterable[Row], column: str, group: int) -> int:
     return sum(int(row[column]) for row in runs if int(row["function"][1:]) in functions)
 
 
+@fills()
 def seven_art() -> str:
     """Return the aRT to 1e-7 of the seven algorithms, divided by that of best 2009."""
-    cells = {(r["function"], r["method"]): r for r in data("seven-art") if r["target"] == "1e-07"}
-    methods = list(dict.fromkeys(method for _, method in cells))
-    rows = []
-    for function in dict.fromkeys(function for function, _ in cells):
-        own = [cells.get((function, method)) for method in methods]
-        rows.append([function, *("–" if cell is None else _beside(cell) for cell in own)])
+    cells = [row for row in data("seven-art") if row["target"] == "1e-07"]
+    methods, rows = list(grouped(cells, "method")), []
+    for function, row in grouped(cells, "function").items():
+        own = {cell["method"]: _beside(cell) for cell in row}
+        rows.append([function, *(own.get(method, "–") for method in methods)])
     return markdown(("", *methods), rows)
 
 
@@ -567,15 +607,15 @@ def _beside(cell: Row) -> str:
     return f"{ours} · {published}{' !' if cell['off'] == '1' else ''}"
 
 
+@fills()
 def parallel() -> str:
     """Return how busy many workers are, and how much faster they reach the target."""
     runs = data("parallel")
     serial = {(r["function"], r["instance"]): r for r in runs if r["workers"] == "1"}
     rows = []
-    for search, workers in dict.fromkeys((r["search"], r["workers"]) for r in runs):
+    for (search, workers), own in grouped(runs, "search", "workers").items():
         if workers == "1":
             continue
-        own = [r for r in runs if (r["search"], r["workers"]) == (search, workers)]
         pairs = [(r, serial[r["function"], r["instance"]]) for r in own]
         both = [(r, s) for r, s in pairs if r["solved"] == s["solved"] == "1"]
         more = median(float(r["evaluations"]) / float(s["evaluations"]) for r, s in both)
@@ -588,16 +628,15 @@ def parallel() -> str:
     return markdown(("search", "workers", "solved", "busy", "evaluations", "speed-up"), rows)
 
 
+@fills()
 def parallel_optuna() -> str:
     """Return evaluations and times to the target on single problems, beside Optuna's samplers."""
-    others = data("parallel-optuna")
-    problems = {(r["function"], r["instance"], r["workers"]): None for r in others}
-    runs = [r for r in data("parallel") if r["search"] != "uaos, sync"] + others
+    key, others = ("function", "instance", "workers"), data("parallel-optuna")
+    runs = grouped([r for r in data("parallel") if r["search"] != "uaos, sync"] + others, *key)
     rows = [
         (f"f{r['function']}", r["workers"], r["search"], r["evaluations"],
          f"{float(r['time']):.0f}" if r["solved"] == "1" else "not reached")
-        for problem in problems for r in runs
-        if (r["function"], r["instance"], r["workers"]) == problem
+        for problem in grouped(others, *key) for r in runs[problem]
     ]  # fmt: skip
     return markdown(("function", "workers", "search", "evaluations", "time to the target"), rows)
 
@@ -605,17 +644,13 @@ def parallel_optuna() -> str:
 def _rank_means(runs: Sequence[Row], trials: str, digits: int = 20) -> dict[str, float]:
     """Return the mean rank over the problems of the median values over the seeds, rounded."""
     runs = [row for row in runs if row["budget"] == trials]
-    contenders = list(dict.fromkeys(row["contender"] for row in runs))
-    problems = list(dict.fromkeys(row["problem"] for row in runs))
-    totals = dict.fromkeys(contenders, 0.0)
-    for problem in problems:
+    problems = grouped(runs, "problem").values()
+    totals = dict.fromkeys(grouped(runs, "contender"), 0.0)
+    for rows in problems:
         medians = {
-            contender: median(
-                round(float(row["value"]), digits) for row in runs
-                if (row["problem"], row["contender"]) == (problem, contender)
-            )
-            for contender in contenders
-        }  # fmt: skip
+            contender: median(round(float(row["value"]), digits) for row in own)
+            for contender, own in grouped(rows, "contender").items()
+        }
         for contender, own in medians.items():
             lower = sum(other < own for other in medians.values())
             equal = sum(other == own for other in medians.values())
@@ -635,8 +670,10 @@ CONTENDERS = {
 }  # fmt: skip
 
 
-def spaces(name: str = "spaces", digits: int = 20) -> str:
-    """Return mean ranks on mixed spaces, by default those of the tables of hyper-parameters."""
+@fills("spaces", "spaces-chosen")
+@fills("mixint", "mixint-chosen", digits=8)
+def spaces(name: str, digits: int = 20) -> str:
+    """Return mean ranks on mixed spaces, such as those of the tables of hyper-parameters."""
     return _rank_table(data(name), digits)
 
 
@@ -650,6 +687,7 @@ def spaces_phrases() -> list[str]:
                                   ("auto", "AutoSampler")))]  # fmt: skip
 
 
+@fills()
 def spaces_optuna() -> str:
     """Return mean ranks of samplers of Optuna on the tables of hyper-parameters."""
     own = data("spaces-sampler")
@@ -671,52 +709,49 @@ def _rank_table(runs: Sequence[Row], digits: int = 20) -> str:
     return markdown(("mean rank after trials", *columns), rows)
 
 
-def spaces_constrained(name: str = "spaces-constrained") -> str:
+@fills("spaces-constrained", "spaces-categories")
+def spaces_constrained(name: str) -> str:
     """Return median values on problems with constraints and integers or categories."""
     runs = data(name)
     rows = []
-    for problem, times in dict.fromkeys((r["problem"], r["budget"]) for r in runs):
-        cells = []
-        for contender in dict.fromkeys(r["contender"] for r in runs):
-            key = (problem, times, contender)
-            values = [float(r["value"]) for r in runs
-                      if (r["problem"], r["budget"], r["contender"]) == key]  # fmt: skip
-            cells.append(f"{median(values):.5g}" if math.isfinite(median(values)) else "none")
+    names = list(grouped(runs, "contender"))
+    for (problem, times), own in grouped(runs, "problem", "budget").items():
+        each = grouped(own, "contender")
+        medians = [median(float(r["value"]) for r in each[name]) for name in names]
+        cells = (f"{value:.5g}" if math.isfinite(value) else "none" for value in medians)
         rows.append((problem, f"{times}·D", *cells))
-    names = dict.fromkeys(CONTENDERS[r["contender"]] for r in runs)
-    return markdown(("problem", "evaluations", *names), rows)
+    return markdown(("problem", "evaluations", *(CONTENDERS[name] for name in names)), rows)
 
 
+@fills()
 def spaces_optima() -> str:
     """Return how many runs have found the best value that any run of a table has found."""
     runs = data("spaces")
-    columns = sorted({row["budget"] for row in runs}, key=int)
-    best: dict[str, float] = {}
-    for row in runs:
-        best[row["problem"]] = min(float(row["value"]), best.get(row["problem"], math.inf))
-    rows = []
-    for name, shown in CONTENDERS.items():
-        cells = []
-        for trials in columns:
-            own = [r for r in runs if (r["contender"], r["budget"]) == (name, trials)]
-            count = sum(float(r["value"]) <= best[r["problem"]] for r in own)
-            cells.append(f"{count} of {len(own)}" if own else "–")
-        if set(cells) != {"–"}:
-            rows.append((shown, *cells))
+    columns = sorted(grouped(runs, "budget"), key=int)
+    best = {
+        problem: min(float(row["value"]) for row in own)
+        for problem, own in grouped(runs, "problem").items()
+    }
+    rows, each = [], grouped(runs, "contender")
+    for name in (name for name in CONTENDERS if name in each):
+        cells = {
+            trials: f"{sum(float(r['value']) <= best[r['problem']] for r in own)} of {len(own)}"
+            for trials, own in grouped(each[name], "budget").items()
+        }
+        rows.append((CONTENDERS[name], *(cells.get(trials, "–") for trials in columns)))
     return markdown(("runs that found the best value", *columns), rows)
 
 
+@fills()
 def moves() -> str:
     """Return how well ways to choose among moves do on tables of hyper-parameters."""
     runs = data("moves")
-    columns = sorted({row["trials"] for row in runs}, key=int)
+    columns = sorted(grouped(runs, "trials"), key=int)
     rows = []
-    for chooser in dict.fromkeys(row["chooser"] for row in runs):
-        cells = []
-        for trials in columns:
-            own = [r for r in runs if (r["chooser"], r["trials"]) == (chooser, trials)]
-            cells.append(f"{sum(math.log10(1 + int(r['rank'])) for r in own) / len(own):.2f}")
-        rows.append((chooser, *cells))
+    for chooser, own in grouped(runs, "chooser").items():
+        each = grouped(own, "trials")
+        means = (mean(math.log10(1 + int(r["rank"])) for r in each[t]) for t in columns)
+        rows.append((chooser, *(f"{value:.2f}" for value in means)))
     return markdown(("log₁₀(1 + rank) after trials", *columns), rows)
 
 
@@ -729,6 +764,7 @@ FEW_CONTENDERS = {
 }  # fmt: skip
 
 
+@fills()
 def run_length() -> str:
     """Return the microseconds per evaluation of runs of different lengths."""
     rows = data("run-length")
@@ -737,7 +773,8 @@ def run_length() -> str:
     return markdown(heads, [(r["function"], *(r[column] for column in columns)) for r in rows])
 
 
-def few(name: str = "few") -> str:
+@fills("few", "few-6")
+def few(name: str) -> str:
     """Return the shares of targets that are reached with few evaluations."""
     rows = data(name)
     budgets = [name for name in rows[0] if name.isdigit()]
@@ -751,6 +788,7 @@ def few(name: str = "few") -> str:
     )  # fmt: skip
 
 
+@fills()
 def constrained() -> str:
     """Return the share of targets reached on bbob-constrained, with a column per contender."""
     rows = data("constrained")
@@ -780,18 +818,18 @@ def best_published(suite: str, dimension: str, evaluations: str) -> str:
     return f"{best[evaluations]} {best['algorithm']}" if best else ""
 
 
-def suite_shares(suite: str) -> str:
+@fills("largescale-suite", "mixint-suite")
+def suite_shares(name: str) -> str:
     """Return the mean shares of targets reached on a suite of COCO, by dimension and budget."""
+    suite = f"bbob-{name.removesuffix('-suite')}"
     runs = [row for row in data("coco-suites") if row["suite"] == suite]
     names = {"uaos": "**uaos**", "cmaes": "CMA-ES with margin (cmaes)", "pycma": "CMA-ES (pycma)",
              "scipy-de": "DE (SciPy)", "L-BFGS-B": "L-BFGS-B (SciPy)"}  # fmt: skip
     shown = [name for name in names if any(row["contender"] == name for row in runs)]
-    lines: dict[tuple[str, str], dict[str, list[Row]]] = {}
-    for row in runs:
-        line = lines.setdefault((row["dimension"], row["evaluations_per_dimension"]), {})
-        line.setdefault(row["contender"], []).append(row)
+    lines = grouped(runs, "dimension", "evaluations_per_dimension")
     table = []
-    for (dimension, at), own in sorted(lines.items(), key=lambda line: [int(n) for n in line[0]]):
+    for dimension, at in sorted(lines, key=lambda line: [int(n) for n in line]):
+        own = grouped(lines[dimension, at], "contender")
         instances = sorted({row["problem"].split()[1][1:] for row in own["uaos"]})
         means = [
             f"{mean(float(row['share']) for row in own[name]):.3f}" if name in own else ""
@@ -803,29 +841,27 @@ def suite_shares(suite: str) -> str:
     return markdown(columns, table)
 
 
-def multimodal() -> str:
+@fills()
+def constrained_multimodal() -> str:
     """Return the share of targets reached on Rastrigin functions with constraints."""
     runs = data("constrained-multimodal")
     budgets = ("300", "1000", "3000", "10000")
     rows = []
-    for function, name in dict.fromkeys((r["function"], r["contender"]) for r in reversed(runs)):
-        own = [r for r in runs if (r["function"], r["contender"]) == (function, name)]
-        means = (
-            mean(float(r["share"]) for r in own if r["evaluations_per_dimension"] == budget)
-            for budget in budgets
-        )
+    for (function, name), own in grouped(reversed(runs), "function", "contender").items():
+        each = grouped(own, "evaluations_per_dimension")
+        means = (mean(float(r["share"]) for r in each[budget]) for budget in budgets)
         rows.append((function, name, *(f"{share:.2f}" for share in means)))
     return markdown(("function", "", *(f"{int(budget):,}·D" for budget in budgets)), rows)
 
 
+@fills()
 def cec2006() -> str:
     """Return the errors on problems of CEC 2006, infinite without a feasible point."""
     rows = []
-    for problem, runs in groupby(sorted(data("cec2006"), key=_cec2006_order), _cec2006_order):
-        runs = list(runs)
+    for problem, runs in grouped(sorted(data("cec2006"), key=_cec2006_order), "problem").items():
         errors = [float(r["error"]) for r in runs]
         near = sum(error <= 1e-8 for error in errors)
-        rows.append([problem[1], runs[0]["dimension"], f"{near} of {len(runs)}",
+        rows.append([problem, runs[0]["dimension"], f"{near} of {len(runs)}",
                      f"{median(errors):.1e}", f"{max(errors):.1e}"])  # fmt: skip
     return markdown(["problem", "D", "within 1e-8", "median error", "worst error"], rows)
 
@@ -834,6 +870,7 @@ def _cec2006_order(row: Row) -> tuple[bool, str]:
     return row["problem"].startswith("L"), row["problem"]
 
 
+@fills()
 def engineering() -> str:
     """Return what runs reach on problems of engineering design, beside the best known values."""
     return table(data("engineering"), {
@@ -843,36 +880,31 @@ def engineering() -> str:
     })  # fmt: skip
 
 
-def cutest(name: str = "cutest", split: int | None = None) -> str:
-    """Return the shares of CUTEst problems solved, perhaps split by the number of variables."""
+@fills("cutest", "cutest-constrained", "cutest-bounds", "cutest-larger")
+def cutest(name: str) -> str:
+    """Return the shares of CUTEst problems solved."""
     runs = data(name)
     contenders = [name for name in runs[0] if name not in ("problem", "kind", "D", "digits")]
-    parts = {"": (0, math.inf)}
-    if split is not None:
-        parts = {f", D ≤ {split}": (0, split), f", D > {split}": (split, math.inf)}
     rows = []
     kinds = dict.fromkeys(run["kind"] for run in runs)
-    for kind, (size, (low, high)), digits in product(kinds, parts.items(), ("3", "6")):
-        own = [
-            run for run in runs
-            if (run["kind"], run["digits"]) == (kind, digits) and low < int(run["D"]) <= high
-        ]  # fmt: skip
+    for kind, digits in product(kinds, ("3", "6")):
+        own = [run for run in runs if (run["kind"], run["digits"]) == (kind, digits)]
         for each in (10, 30, 100) if own else ():
             shares = (
                 sum(int(r[name] or BUDGET) <= each * (int(r["D"]) + 1) for r in own) / len(own)
                 for name in contenders
             )
-            label = (f"{kind}{size} ({len(own)})", f"10⁻{'³' if digits == '3' else '⁶'}")
+            label = (f"{kind} ({len(own)})", f"10⁻{'³' if digits == '3' else '⁶'}")
             rows.append((*label, f"{each}·(D+1)", *(f"{share:.2f}" for share in shares)))
     return markdown(("problems", "to", "evaluations", *contenders), rows)
 
 
+@fills()
 def workers() -> str:
     """Return how much faster a few workers make a run that waits for each batch."""
     runs = data("workers")
     rows = []
-    for dimension, search in dict.fromkeys((r["dimension"], r["search"]) for r in runs):
-        own = [r for r in runs if (r["dimension"], r["search"]) == (dimension, search)]
+    for (dimension, search), own in grouped(runs, "dimension", "search").items():
         serial = {(r["function"], r["instance"]): r for r in own if r["workers"] == "1"}
         cells = []
         for number in ("2", "4", "8"):
@@ -891,12 +923,12 @@ def workers() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def filled() -> str:
     """Return what batches filled with points that may not be needed would cost."""
     runs = data("filled")
     rows = []
-    for dimension, way in dict.fromkeys((r["dimension"], r["batches"]) for r in runs):
-        own = [r for r in runs if (r["dimension"], r["batches"]) == (dimension, way)]
+    for (dimension, way), own in grouped(runs, "dimension", "batches").items():
         means = (sum(float(r[name]) for r in own) / len(own) for name in ("20·D", "50·D", "rounds"))
         rows.append((way, dimension, *(f"{mean:.3f}".lstrip("0") for mean in means)))
     names = ("batches", "D", "after 20·D evaluations", "after 50·D evaluations",
@@ -904,15 +936,14 @@ def filled() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def dask() -> str:
     """Return how busy the workers of a Dask cluster are."""
     names = ("workers", "evaluations", "seconds")
     return table(data("dask"), {name: f"{{{name}}}" for name in names} | {"busy": "{busy:.0%}"})
 
 
-#: Functions that make the tables, by the names that pages use.
-
-
+@fills()
 def bbob_versions() -> str:
     """Return the portfolio of two versions on the same problems, by group of functions."""
     table = []
@@ -937,6 +968,7 @@ OUTSIDE = {"uaos": "**portfolio**", "uaos mix": "mix", "uaos CMA-ES": "uaos CMA-
            "SciPy DE": "SciPy differential evolution"}  # fmt: skip
 
 
+@fills()
 def outside() -> str:
     """Return mean ranks on problems outside BBOB, for the two budgets of the data."""
     rows = data("outside")
@@ -955,6 +987,7 @@ def _against(row: Row) -> tuple[str, str, str]:
     return row["mean rank"], f"{row['better']}/{row['worse']}", _number(float(row["p"]))
 
 
+@fills()
 def outside_versions() -> str:
     """Return the portfolio of two versions on problems outside BBOB."""
     rows = [row for row in data("outside-versions") if row["contender"] == "uaos 0.2"]
@@ -968,6 +1001,7 @@ def outside_versions() -> str:
 # The map of methods
 
 
+@fills()
 def map_scores() -> str:
     """Return how the scores of all combinations are distributed."""
     values = {row["quantity"]: float(row["value"]) for row in data("map-scores")}
@@ -978,6 +1012,7 @@ def map_scores() -> str:
     return markdown(("", "share of methods, or score"), [*shares, *scores])
 
 
+@fills()
 def map_variance() -> str:
     """Return the shares of variance by component, and the largest interactions."""
     rows = sorted(data("map-variance"), key=lambda row: -float(row["share"]))
@@ -989,11 +1024,12 @@ def map_variance() -> str:
 
 def best_and_worst(rows: Iterable[Row]) -> Iterable[Row]:
     """Return the best two components of each family, and the worst."""
-    for _, group in groupby(rows, itemgetter("family")):
+    for group in grouped(rows, "family").values():
         own = sorted(group, key=lambda row: -float(row["effect"]))
         yield from (*own[:2], own[-1])
 
 
+@fills()
 def map_components() -> str:
     """Return the best and the worst component of each family."""
     return table(best_and_worst(data("map-components")), {
@@ -1008,6 +1044,7 @@ def _on_two_lines(method: str, components: str) -> str:
     return f"{method}: {' / '.join(names[:2])} /<br>{' / '.join(names[2:])}"
 
 
+@fills()
 def map_confirmed() -> str:
     """Return the best methods of the map and of the literature on other runs."""
     rows = data("map-confirmed")
@@ -1065,6 +1102,7 @@ def explained(host: str) -> float:
     return 1 - sum(r * r for r in residuals) / (pvariance(v) * len(v))
 
 
+@fills()
 def map_law() -> str:
     """Return how well lasting differences predict gains."""
     rows = []
@@ -1077,6 +1115,7 @@ def map_law() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def map_hosts() -> str:
     """Return how the gains that were predicted for other algorithms agree with those measured."""
     rows = []
@@ -1090,6 +1129,7 @@ def map_hosts() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def map_run_effects() -> str:
     """Return the best two components of each family and the worst, in real runs."""
     rows = [row for row in data("map-component-effects") if row["runs"] == "all"]
@@ -1099,6 +1139,7 @@ def map_run_effects() -> str:
     })  # fmt: skip
 
 
+@fills()
 def map_run_contrasts() -> str:
     """Return cautious less greedy selections by group of functions, budget and host."""
     rows = [row | {"runs": NAMES.get(row["runs"], row["runs"])}
@@ -1111,6 +1152,7 @@ def map_run_contrasts() -> str:
     })  # fmt: skip
 
 
+@fills()
 def map_findings() -> str:
     """Return three findings with effects, commands, and what would refute them."""
     greedy = by_name(data("map-run-contrasts"), "runs")["all"]
@@ -1148,6 +1190,7 @@ def map_findings() -> str:
 FAMILIES = ("metric", "reward", "quality", "probability", "selection")
 
 
+@fills()
 def map_published() -> str:
     """Return what real runs let expect of published methods, best first."""
     rows = sorted(data("map-published"), key=lambda r: -float(r["expected"]))
@@ -1168,11 +1211,10 @@ SAMPLES = ("all", "500·D", "separable", "moderate", "ill-conditioned", "multi-m
            "weakly structured")  # fmt: skip
 
 
+@fills()
 def map_group_effects() -> str:
     """Return the effects of selections by group of functions."""
-    by_sample: dict[str, list[dict[str, str]]] = {}
-    for row in data("map-component-effects"):
-        by_sample.setdefault(row["runs"], []).append(row)
+    by_sample = grouped(data("map-component-effects"), "runs")
     table = []
     for rows in zip(*(by_sample[name] for name in SAMPLES), strict=True):
         if rows[0]["family"] != "selection":
@@ -1196,6 +1238,7 @@ HOSTS = {
 NAMES = {"all": "all methods, eight functions", **HOSTS}
 
 
+@fills()
 def map_deviations() -> str:
     """Return how much each family of components matters, by sample of runs."""
     cells: dict[str, dict[str, str]] = {}
@@ -1211,22 +1254,18 @@ def map_deviations() -> str:
     ])  # fmt: skip
 
 
-def _exchanges_by_family() -> dict[str, list[dict[str, str]]]:
-    """Return the pairs of components of each family."""
-    rows = data("map-exchanges")
-    return {family: [r for r in rows if r["family"] == family] for family in FAMILIES}
-
-
+@fills()
 def map_exchanges() -> str:
     """Return how many pairs of components are interchangeable, by family."""
     verdicts = ("interchangeable", "different", "undecided")
     table = []
-    for family, rows in _exchanges_by_family().items():
+    for family, rows in grouped(data("map-exchanges"), "family").items():
         own = [r["verdict"] for r in rows]
         table.append((family, str(len(own)), *(str(own.count(v)) for v in verdicts)))
     return markdown(("family", "pairs", *verdicts), table)
 
 
+@fills()
 def map_state() -> str:
     """Return what seeing the state of the search changes."""
     return table(data("map-state"), {
@@ -1235,6 +1274,7 @@ def map_state() -> str:
     })  # fmt: skip
 
 
+@fills()
 def map_grid() -> str:
     """Return how a coarse grid of methods does in further hosts."""
     whole = "{{{0}:{1}}} ({{{0}, from:{1}}} to {{{0}, to:{1}}})".format
@@ -1276,6 +1316,7 @@ def map_alignment_of(host: str) -> dict[str, str]:
     return texts
 
 
+@fills()
 def map_alignment() -> str:
     """Return what goes with the score of adapting, by host."""
     every = alignments()
@@ -1304,18 +1345,20 @@ def map_alignment() -> str:
 
 def map_grid_agreement() -> float:
     """Return the rank correlation of scores in large neighborhoods and with 27 operators."""
-    scores: dict[str, dict[str, float]] = {}
-    for row in data("map-grid-scores"):
-        scores.setdefault(row["host"], {})[row["method"]] = float(row["score"])
-    both = sorted(set(scores["alns"]) & set(scores["wide"]))
-    return rank_correlation([(scores["alns"][m], scores["wide"][m]) for m in both])
+    by_host = grouped(data("map-grid-scores"), "host")
+    first, second = (
+        {row["method"]: float(row["score"]) for row in by_host[host]} for host in ("alns", "wide")
+    )
+    return rank_correlation([(first[m], second[m]) for m in sorted(first.keys() & second.keys())])
 
 
+@fills("map-settings", "map-run-settings")
 def map_settings(name: str) -> str:
     """Return what other hyper-parameters change, in replays or in real runs."""
     return table(data(name), {"": "{quantity}", "value": "{value}"})
 
 
+@fills()
 def map_state_final() -> str:
     """Return the best methods with and without state beside uniform choice."""
     tests = by_name(data("map-state-final-adapting"))
@@ -1333,6 +1376,7 @@ def map_state_final() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def map_policy() -> str:
     """Return the scores of learned policies on other problems and in another host."""
     difference = "{policy less it:+.3f} ± {its interval:.3f}"
@@ -1346,6 +1390,7 @@ def map_policy() -> str:
     })  # fmt: skip
 
 
+@fills()
 def map_final() -> str:
     """Return the best methods of the rounds beside others on fresh instances."""
     tests = by_name(data("map-final-adapting"))
@@ -1375,6 +1420,7 @@ def _kind_of_final(method: str) -> str:
     return "-method" if method.endswith("-method") else ""
 
 
+@fills()
 def map_groups() -> str:
     """Return how often groups of methods are better than uniform choice on fresh instances."""
     return table(data("map-final-groups"), {
@@ -1469,7 +1515,7 @@ def _phrases_of_details() -> list[str]:
     single = mean(t.baselines.score(t.baselines.best_single) for t in traces.load("nine"))
     fit = by_name(data("map-run-spread"), "quantity")["correlation with methods left out"]
     refuting = by_name(data("map-hosts"), "run")["f22 i3 10-D"]
-    gains, pairs = map_published_gains(), _exchanges_by_family()
+    gains, pairs = map_published_gains(), grouped(data("map-exchanges"), "family")
     families = by_name((r for r in data("map-deviations") if r["runs"] == "all"), "source")
     (state,) = [r for r in pairs["reward"] if r["first"] == "success_sum"
                 and r["second"] == "state_value"]  # fmt: skip
@@ -1521,6 +1567,7 @@ def _phrases_of_mix() -> list[str]:
     ]
 
 
+@fills()
 def map_mix() -> str:
     """Return the best method of the rounds in the pool of `mix`, beside the method of `mix`."""
     settings = {"map-mix-10d": "10-D, 1,000·D", "map-mix-5d": "5-D, 1,000·D",
@@ -1544,6 +1591,7 @@ _NOISE_KINDS = {
 }
 
 
+@fills()
 def noise_coco() -> str:
     """Return mean shares of COCO's targets on bbob-noisy, by group and kind of noise.
 
@@ -1606,6 +1654,7 @@ def _phrases_of_noise() -> list[str]:
     ]
 
 
+@fills()
 def noise_beside() -> str:
     """Return mean ranks by true value on functions with additive noise, and a comparison."""
     values: dict[tuple[str, ...], dict[str, float]] = {}
@@ -1631,6 +1680,7 @@ def _ranked(runs: list[dict[str, float]]) -> list[tuple[str, str, str]]:
     return [row for _, row in sorted(table)]
 
 
+@fills()
 def noise_outside() -> str:
     """Return mean ranks by true value on noisy problems from outside, by budget."""
     runs: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
@@ -1650,12 +1700,11 @@ def noise_outside() -> str:
     return markdown(["evaluations", "runs", "", "mean rank", "uaos better, worse"], table)
 
 
+@fills()
 def noise_detect() -> str:
     """Return what detection costs on functions without noise, by set of problems."""
     table = []
-    rows = data("noise-detect")
-    for name in dict.fromkeys(row["set"] for row in rows):
-        runs = [row for row in rows if row["set"] == name]
+    for name, runs in grouped(data("noise-detect"), "set").items():
         spent = [int(row["repeats"]) / int(row["budget"]) for row in runs]
         pairs = [(float(row["auto"]), float(row["false"])) for row in runs]
         better, worse = sum(a < b for a, b in pairs), sum(a > b for a, b in pairs)
@@ -1671,6 +1720,7 @@ def noise_detect() -> str:
     return markdown(names, table)
 
 
+@fills()
 def noise_credit() -> str:
     """Return how often each reward leads to the best operator, by noise, with standard errors."""
     shares: dict[str, dict[str, tuple[float, str]]] = {}
@@ -1682,6 +1732,7 @@ def noise_credit() -> str:
     return markdown(["reward", "without noise", "normal noise", "Cauchy noise"], rows)
 
 
+@fills()
 def noise_rewards() -> str:
     """Return mean log10 errors of differential evolution by reward, beside uniform choice.
 
@@ -1719,6 +1770,7 @@ def noise_rewards() -> str:
 CORRECTED = ("Dyn-GEPv1", "Dyn-GEPv2", "Compass", "Hybrid")
 
 
+@fills()
 def literature() -> str:
     """Return the methods of the literature: what they solve, and uniform choice beside them."""
     against = by_name(table_below("literature-20d.md", "Against uniform choice"))
@@ -1754,6 +1806,7 @@ def _losses_to_uniform() -> dict[str, str]:
     return losses
 
 
+@fills()
 def inferred() -> str:
     """Return the inferred configuration beside the published running times to 1e-7."""
     published = {
@@ -1779,6 +1832,7 @@ def _rounded(evaluations: float) -> str:
     return f"{float(f'{evaluations:.3g}'):,.0f}"
 
 
+@fills()
 def jade() -> str:
     """Return JADE with and without bounds beside the published ratios to best 2009."""
     plain = {r["function"]: r for r in data("seven-art")
@@ -1795,6 +1849,7 @@ def jade() -> str:
     return markdown(names, rows)
 
 
+@fills()
 def archive() -> str:
     """Return running times to 1e-7 divided by those of the same algorithms in COCO's archive."""
     published = {
@@ -1803,10 +1858,9 @@ def archive() -> str:
         if cell.target == 1e-7 and cell.dimension == 20
     }
     rows = [row for row in data("archive-art") if float(row["target"]) == 1e-7]
-    functions = list(dict.fromkeys(row["function"] for row in rows))
-    table = []
-    for method in dict.fromkeys(row["method"] for row in rows):
-        times = {row["function"]: float(row["art"]) for row in rows if row["method"] == method}
+    functions, table = list(grouped(rows, "function")), []
+    for method, own in grouped(rows, "method").items():
+        times = {row["function"]: float(row["art"]) for row in own}
         theirs = "DE-F-AUC" if method == "F-AUC-MAB-DE" else method
         ratios = (times[f] / published[theirs, f] for f in functions)
         table.append((method, *(f"{x:.2f}" if math.isfinite(x) else "∞" for x in ratios)))
@@ -1816,15 +1870,14 @@ def archive() -> str:
 # Tables of the portfolio and its members
 
 
+@fills()
 def shares() -> str:
     """Return the leader's rule of the portfolio beside fixed shares, on recorded runs."""
-    rows: dict[str, list[float]] = {}
-    counts: dict[str, int] = {}
-    for row in data("shares"):
-        name, evaluations = row["share of CMA-ES"], int(row["evaluations"])
-        rows.setdefault(name, []).append(math.log10(evaluations or int(row["budget"])))
-        counts[name] = counts.get(name, 0) + (evaluations > 0)
-    leader, table = rows["leader"], []
+    rows = {
+        name: [math.log10(int(row["evaluations"]) or int(row["budget"])) for row in own]
+        for name, own in grouped(data("shares"), "share of CMA-ES").items()
+    }
+    counts, leader, table = _share_solved(), rows["leader"], []
     for name, times in rows.items():
         differences = [time - first for time, first in zip(times, leader, strict=True)]
         better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
@@ -1863,6 +1916,7 @@ def _winners() -> dict[str, FloatArray]:
     return {name: np.array(list(runs.values())) for name, runs in errors.items()}
 
 
+@fills()
 def winners() -> str:
     """Return mean ranks of recipes and others on functions of a competition."""
     runs = _winners()
@@ -1876,6 +1930,7 @@ def winners() -> str:
     return markdown(("contender", "mean rank", "best on", "runs to 1e-8"), rows)
 
 
+@fills()
 def winners_peers() -> str:
     """Return recipes beside minionpy's versions of them."""
     runs, rows = _winners(), []
@@ -1889,10 +1944,11 @@ def winners_peers() -> str:
     return markdown(("recipe", "lower mean error", "equal", "higher", "p, all functions"), rows)
 
 
+@fills()
 def noise_calibrate() -> str:
     """Return how often the true value is within two standard errors of the estimate."""
     rows = []
-    for kind, runs in groupby(data("noise-calibrate"), itemgetter("noise")):
+    for kind, runs in grouped(data("noise-calibrate"), "noise").items():
         errors = [float(row["errors"]) for row in runs]
         known = [error for error in errors if math.isfinite(error)]
         covered = mean(abs(error) <= 2 for error in known)
@@ -1903,106 +1959,21 @@ def noise_calibrate() -> str:
     return markdown(names, rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "literature": literature,
-    "inferred": inferred,
-    "jade": jade,
-    "archive": archive,
-    "shares": shares,
-    "winners": winners,
-    "winners-peers": winners_peers,
-    "noise-calibrate": noise_calibrate,
-    "portfolio-archive": portfolio_archive,
-    "bbob-solved": bbob_solved,
-    "bbob-shares": bbob_shares,
-    "control": control,
-    "control-test": control_test,
-    "tuned-control": lambda: scored("tuned-overview", 312),
-    "tuned-control-test": lambda: control_test("tuned-adapting"),
-    "adapters-broad": adapters_broad,
-    "adapters-cost": adapters_cost,
-    "corrected": lambda: scored("corrected-overview", 72),
-    "summary": summary,
-    "single-runs": single_runs,
-    "irace-races": irace_races,
-    "irace-components": irace_components,
-    "irace-importance": irace_importance,
-    "irace-winners": lambda: scored("irace-winners", 48),
-    "irace-control": lambda: control_test("irace-adapting"),
-    "irace-full-races": lambda: irace_races("irace-full"),
-    "irace-full-components": lambda: irace_components("irace-full"),
-    "irace-full-winners": lambda: scored("irace-full-winners", 312),
-    "irace-full-control": lambda: control_test("irace-full-adapting"),
-    "own-tunings": own_tunings,
-    "own-pairs": own_pairs,
-    "own-values": own_values,
-    "long-runs": long_runs,
-    "script-runs": script_runs,
-    "fresh": lambda: scored("fresh-overview", 120),
-    "fresh-further": fresh_further,
-    "ahead": lambda: scored("ahead-overview", 312),
-    "parallel": parallel,
-    "parallel-optuna": parallel_optuna,
-    "spaces": spaces,
-    "spaces-optuna": spaces_optuna,
-    "spaces-chosen": lambda: spaces("spaces-chosen"),
-    "spaces-constrained": spaces_constrained,
-    "spaces-categories": lambda: spaces_constrained("spaces-categories"),
-    "mixint": lambda: spaces("mixint", digits=8),
-    "mixint-chosen": lambda: spaces("mixint-chosen", digits=8),
-    "spaces-optima": spaces_optima,
-    "moves": moves,
-    "few": few,
-    "constrained": constrained,
-    "largescale-suite": lambda: suite_shares("bbob-largescale"),
-    "mixint-suite": lambda: suite_shares("bbob-mixint"),
-    "constrained-multimodal": multimodal,
-    "few-6": lambda: few("few-6"),
-    "run-length": run_length,
-    "cutest": cutest,
-    "cutest-constrained": lambda: cutest("cutest-constrained"),
-    "cutest-bounds": lambda: cutest("cutest-bounds"),
-    "cutest-larger": lambda: cutest("cutest-larger"),
-    "cec2006": cec2006,
-    "engineering": engineering,
-    "workers": workers,
-    "dask": dask,
-    "filled": filled,
-    "noise-coco": noise_coco,
-    "noise-beside": noise_beside,
-    "noise-outside": noise_outside,
-    "noise-detect": noise_detect,
-    "noise-credit": noise_credit,
-    "noise-rewards": noise_rewards,
-    "seven": seven,
-    "seven-art": seven_art,
-    "bbob-versions": bbob_versions,
-    "outside": outside,
-    "outside-versions": outside_versions,
-    "map-scores": map_scores,
-    "map-variance": map_variance,
-    "map-components": map_components,
-    "map-confirmed": map_confirmed,
-    "map-law": map_law,
-    "map-alignment": map_alignment,
-    "map-hosts": map_hosts,
-    "map-run-effects": map_run_effects,
-    "map-published": map_published,
-    "map-findings": map_findings,
-    "map-run-contrasts": map_run_contrasts,
-    "map-run-settings": lambda: map_settings("map-run-settings"),
-    "map-state": map_state,
-    "map-state-final": map_state_final,
-    "map-grid": map_grid,
-    "map-deviations": map_deviations,
-    "map-exchanges": map_exchanges,
-    "map-group-effects": map_group_effects,
-    "map-policy": map_policy,
-    "map-settings": lambda: map_settings("map-settings"),
-    "map-final": map_final,
-    "map-groups": map_groups,
-    "map-mix": map_mix,
-}
+TABLES |= {
+    name: partial(scored, *of)
+    for name, of in {
+        "tuned-control": ("tuned-overview", 312), "corrected": ("corrected-overview", 72),
+        "irace-winners": ("irace-winners", 48), "irace-full-winners": ("irace-full-winners", 312),
+        "fresh": ("fresh-overview", 120), "ahead": ("ahead-overview", 312),
+    }.items()
+}  # fmt: skip
+TABLES |= {
+    name: partial(control_test, of)
+    for name, of in {
+        "control-test": "control-adapting", "tuned-control-test": "tuned-adapting",
+        "irace-control": "irace-adapting", "irace-full-control": "irace-full-adapting",
+    }.items()
+}  # fmt: skip
 
 
 def _differing(rows: Iterable[Row]) -> int:
@@ -2234,10 +2205,7 @@ def _phrases_of_literature(long: Sequence[Row]) -> list[str]:
     place = ("first", "second", "third", "fourth", "fifth")[long.index(short)]
     last = sorted(long, key=lambda row: -float(row["rank short"]))[:3]
     ratios = [float(row.split(" | ")[3]) for row in inferred().splitlines()[2:]]
-    single = {
-        key: list(runs)
-        for key, runs in groupby(data("single-runs"), itemgetter("method", "function"))
-    }
+    single = grouped(data("single-runs"), "method", "function")
     counts = solved_generations(single["U-AOS-FW-inferred", "f7"])
     printed = solved_generations(single["U-AOS-FW", "f7"])
     return [
@@ -2290,11 +2258,11 @@ def _worse_when_corrected() -> tuple[str, str]:
 
 def _unsolved() -> str:
     """Return which functions the portfolio does not always solve."""
-    runs = data("portfolio-runs")
-    counts: dict[str, int] = {}
-    for row in runs:
-        counts[row["function"]] = counts.get(row["function"], 0) + (float(row["error"]) <= 1e-8)
-    each = len(runs) // len(counts)
+    by_function = grouped(data("portfolio-runs"), "function")
+    counts = {
+        name: sum(float(run["error"]) <= 1e-8 for run in runs) for name, runs in by_function.items()
+    }
+    (each,) = {len(runs) for runs in by_function.values()}
     never = [name for name, count in counts.items() if count == 0]
     some = [f"{name} in {count}" for name, count in counts.items() if 0 < count < each]
     return f"never solves {' and '.join(never)}, and solves {' and '.join(some)} of {each} runs"
@@ -2372,11 +2340,9 @@ def _phrases_of_seven() -> list[str]:
 
 def _far_off(method: str) -> dict[str, int]:
     """Return how many cells of each function differ by more than a factor of two."""
-    counts: dict[str, int] = {}
-    for row in data("seven-art"):
-        if (row["method"], row["off"]) == (method, "1") and row["published"] != "inf":
-            counts[row["function"]] = counts.get(row["function"], 0) + 1
-    return counts
+    cells = [r for r in data("seven-art") if r["method"] == method and r["published"] != "inf"]
+    off = grouped((r for r in cells if r["off"] == "1"), "function")
+    return {function: len(rows) for function, rows in off.items()}
 
 
 def _spans(functions: Iterable[str]) -> str:
@@ -2397,12 +2363,17 @@ def _literature(method: str) -> Row:
     return by_name(table_below("literature-20d.md", "Runs solved"))[method]
 
 
+def _share_solved() -> dict[str, int]:
+    """Return how many problems each rule for shares solves."""
+    return {
+        name: sum(row["evaluations"] != "0" for row in rows)
+        for name, rows in grouped(data("shares"), "share of CMA-ES").items()
+    }
+
+
 def _share_counts() -> tuple[int, int]:
     """Return how many problems the leader's rule solves, and the best constant shares."""
-    counts: dict[str, int] = {}
-    for row in data("shares"):
-        name = row["share of CMA-ES"]
-        counts[name] = counts.get(name, 0) + (row["evaluations"] != "0")
+    counts = _share_solved()
     return counts.pop("leader"), max(counts.values())
 
 
