@@ -150,7 +150,7 @@ def problem_arguments(problem: Problem, configuration: Configuration) -> dict[st
         return arguments
     if "constraints" not in kind.handles:
         raise InvalidParameter(
-            f"{configuration.name} cannot handle constraints; use the default method, a "
+            f"{configuration.name} cannot handle constraints; use the default method, "
             "differential evolution or CMA-ES",
             name="method",
             value=configuration.name,

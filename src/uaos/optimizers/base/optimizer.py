@@ -157,7 +157,7 @@ class Optimizer(Algorithm):
         if box.integers is not None and "integrality" not in self.handles:
             raise InvalidParameter(
                 f"{self.name} searches real numbers only; for integers and categories use the "
-                "default method, GP, a differential evolution or CMA-ES",
+                "default method, GP, differential evolution or CMA-ES",
                 name="integrality", value=box.integrality,
             )  # fmt: skip
         self._box = box

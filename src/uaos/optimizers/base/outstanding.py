@@ -178,7 +178,9 @@ class Outstanding:
     def _handed(self, number: int) -> _Handed:
         """Return a point that is out."""
         if number not in self._out:
-            raise InvalidFeedback(f"point {number} is not out; expected a number that ask() gave")
+            raise InvalidFeedback(
+                f"point {number} is not being evaluated; expected a number that ask() gave"
+            )
         return self._out[number]
 
     def tell(
@@ -254,8 +256,8 @@ class Outstanding:
             counts[key] += 1
             if counts[key] > len(self._numbers.get(key, ())):
                 raise InvalidFeedback(
-                    f"points[{row}] is not out: it was told already, or ask(n) did not return it. "
-                    "Nothing was changed"
+                    f"points[{row}] is not being evaluated: it was told already, or ask(n) did not "
+                    "return it. Nothing was changed"
                 )
         for k, key in enumerate(keys):
             violation = None if excess is None else float(excess[k])
