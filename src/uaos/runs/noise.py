@@ -3,6 +3,17 @@
 A run with a :class:`NoiseMeter` evaluates a few points again. Where the values differ, the search
 is told how much, a part of the budget is set aside, and the run ends with the point that is best
 on average, an estimate of its value and the standard error of this estimate.
+
+===============  ================================================================================
+class            what it does
+===============  ================================================================================
+`NoiseMeter`     decides what is evaluated again, and keeps the estimates of the candidates
+`PointEstimate`  is the mean of the values at one candidate
+`Confirmation`   confirms values where single ones are wrong; see `outliers`
+`ExactValues`    takes values as they are, with ``noise=False``
+`Noise`          is what the optimizer knows of the noise; see `uaos.optimizers.base`
+`Spending`       counts the evaluations that this takes from the search; see there, too
+===============  ================================================================================
 """
 
 import dataclasses
