@@ -704,3 +704,16 @@ def test_an_infinite_maxfun_is_no_limit():
 def test_a_function_that_returns_no_number_is_a_runtime_error_as_in_scipy():
     with pytest.raises(RuntimeError):
         minimize(lambda x: x, [(-5, 5)] * 2, budget=50, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("x0", "bounds", "hint"),
+    [
+        ([1, 1], ([0, 0], [10, 10]), r"list\(zip\(low, high\)\)"),  # which look like two pairs
+        ([1, 1, 1], ([0, 0, 0], [10, 10, 10]), r"list\(zip\(low, high\)\)"),
+        ([1, 1], (0, np.inf), r"the same pair everywhere: \[\(low, high\)\] \* D"),
+    ],
+)
+def test_bounds_in_the_form_of_scipys_least_squares_are_refused_with_a_hint(x0, bounds, hint):
+    with pytest.raises(InvalidParameter, match=hint):
+        uaos.least_squares(lambda p: p - 3, x0=x0, bounds=bounds)

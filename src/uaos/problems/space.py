@@ -66,6 +66,8 @@ def box(bounds: object, *, held: bool = False) -> tuple[FloatArray, FloatArray]:
             f"bounds is {shortened(bounds)}; expected {expected}", name="bounds", value=bounds
         ) from None
     if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) == 0:
+        if pairs.shape == (2,):
+            expected += "; for the same pair everywhere: [(low, high)] * D"
         if pairs.ndim == 1:
             expected += "; for a point to start from, without bounds: minimize(fun, x0=[…])"
         if pairs.ndim == 2 and len(pairs) == 2:
@@ -166,8 +168,12 @@ def start_points(x0: object, low: FloatArray, high: FloatArray, boundary: str) -
         limits = least if low[j] == high[j] else f"{least} to {most}"
         if np.isinf([low[j], high[j]]).any():
             limits = f"at most {most}" if points[point, j] > high[j] else f"at least {least}"
+        # Two arrays low and high look like two pairs.
+        turned = D == 2 and low[0] <= points[point, 0] <= low[1]
+        turned = turned and high[0] <= points[point, 1] <= high[1]
+        hint = "; for two arrays low and high: list(zip(low, high))" if turned else ""
         raise InvalidParameter(
-            f"{place} is {value}; expected {limits}, as bounds[{j}]",
+            f"{place} is {value}; expected {limits}, as bounds[{j}]{hint}",
             name=place, value=float(points[point, j]),
         )  # fmt: skip
     return points
