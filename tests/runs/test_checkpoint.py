@@ -168,6 +168,26 @@ def test_a_run_interrupted_amid_a_batch_continues_as_if_nothing_had_happened(
     np.testing.assert_array_equal(result.F, whole.F)
 
 
+@pytest.mark.parametrize("method", ["portfolio", "CMA-ES"])
+def test_ctrl_c_while_the_optimizer_learns_leaves_the_file_as_it_was(tmp_path, monkeypatch, method):
+    """A state in which a batch has been learned in part is not saved."""
+    arguments = {"seed": 1, "budget": 900, "method": method}
+    whole = uaos.minimize(shifted, BOX, **arguments)
+    append, calls = uaos.History.append, iter(range(10**6))
+
+    def interrupted(self, *row):
+        if next(calls) == 30:
+            raise KeyboardInterrupt
+        append(self, *row)
+
+    monkeypatch.setattr(uaos.History, "append", interrupted)
+    path = tmp_path / "run.state"
+    assert uaos.minimize(shifted, BOX, checkpoint=path, **arguments).status == 6
+    resumed = uaos.minimize(shifted, BOX, checkpoint=path, **arguments)
+    assert resumed.x.tolist() == whole.x.tolist()
+    assert len(resumed.history) == len(whole.history)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -63,6 +63,7 @@ class AsynchronousRun(Run):
         gradients = self.evaluator.problem.jac is not None
         self._points = Outstanding(self.optimizer, self._source.workers, gradients)
         while not self._stops():
+            self.resumable = False
             probe = self.noise.probe()
             if probe is not None:
                 self._probing = True
@@ -71,6 +72,7 @@ class AsynchronousRun(Run):
             self._fill()
             self._collect()
             self._batches += 1
+            self.resumable = True
             for observer in self.observers:
                 observer.told(self.optimizer)
         if self.ending is not None and self.noise.goes_on(self.ending):
@@ -98,7 +100,9 @@ class AsynchronousRun(Run):
 
     def _collect(self) -> None:
         """Wait for evaluations to end, and tell their values."""
+        resumable, self.resumable = self.resumable, True
         finished = self._source.collect()
+        self.resumable = resumable
         self.optimizer.spending.recalled = self.evaluator.memory.recalled
         for outcome in finished:
             if outcome.number == _PROBE:

@@ -46,7 +46,8 @@ class CheckpointConflict(UaosError, ValueError):
 class Checkpoint(Observer):
     """Saves a run every few seconds and when it ends, however it ends.
 
-    A context manager: leaving it saves the run, even after an exception.
+    A context manager: leaving it saves the run, even after an exception. Only if the optimizer was
+    interrupted while it proposed or learned does the file stay as it was saved before.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class Checkpoint(Observer):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._run is not None:
+        if self._run is not None and self._run.resumable:
             self._save_if_possible()
 
     def _save_if_possible(self) -> None:

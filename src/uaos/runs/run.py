@@ -68,6 +68,9 @@ class Run:
     ----------
     ending : Ending or None
         Why the run ended; None while it is under way.
+    resumable : bool
+        Whether a run with this :meth:`state` goes on as this one: while points are evaluated, and
+        between batches, but not while the optimizer proposes or learns.
 
     Examples
     --------
@@ -97,16 +100,19 @@ class Run:
         self.ending, self.noise = ending, noise or ExactValues()
         self.noise.attach(optimizer, self._again)
         self._batches = 0
+        self.resumable = True
         jit.begin_run()
         self._pending: FloatArray | None = None  # points that are being evaluated
 
     def advance(self) -> None:
         """Ask, evaluate and tell until a rule ends the run."""
         while not self._stops():
+            self.resumable = False
             points = self.optimizer.ask()
             values, violations, details = self._evaluate(points)
             self.optimizer.tell(values, violations, details)
             self._batches += 1
+            self.resumable = True
             for observer in self.observers:
                 observer.told(self.optimizer)
 
@@ -114,7 +120,9 @@ class Run:
         """Measure noise, if it is time to, and ask the rules whether the run ends here."""
         if self.ending is not None:
             return True
+        self.resumable = False
         self._measure_noise()
+        self.resumable = True
         rules = self.rules if self._batches else [rule for rule in self.rules if rule.at_start]
         endings = (rule(self.optimizer) for rule in rules)
         self.ending = next((ending for ending in endings if ending is not None), None)
@@ -133,9 +141,11 @@ class Run:
     def _once(self, points: FloatArray) -> Evaluated:
         """Evaluate each point once, and let the observers see it."""
         self._pending = points
+        resumable, self.resumable = self.resumable, True
         values, violations, details = self.evaluator(
             points, self.optimizer.epsilon, self.optimizer.wants_gradients
         )
+        self.resumable = resumable
         self._pending = None
         self.optimizer.spending.recalled = self.evaluator.memory.recalled
         for observer in self.observers:
