@@ -1,4 +1,4 @@
-"""Compare searches of mixed spaces: tables of hyper-parameters, and bbob-mixint.
+"""Compare searches of mixed spaces: tables of hyper-parameters, bbob-mixint, and conditions.
 
     python benchmarks/spaces.py run --suite choose --contenders uaos,tpe,random --out runs.csv
     python benchmarks/spaces.py rank runs.csv --suite choose
@@ -10,7 +10,8 @@ skips runs that are in the file.
 A table's value is the mean over its repetitions of the validation loss or of minus the accuracy,
 so that functions are deterministic. Numbers of a table are ordered choices: uaos gets
 `Categorical(ordered=True)`, the others integers from 0; strings are categories. The problems
-of bbob-mixint have integers 0 … n-1 and reals; an instance is a problem of its own.
+of bbob-mixint have integers 0 … n-1 and reals; an instance is a problem of its own. Functions with
+conditions are made up, with random optima; searches without conditions get all variables.
 
 `rank` prints for each budget the mean rank of the median values over the seeds.
 """
@@ -22,7 +23,7 @@ import tempfile
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -49,26 +50,40 @@ TABLES = {
         "NASBench201": ["cifar100", "imagenet"],
     },
 }
+KINDS = ("all", "tables", "mixint", "conditions")
 INSTANCES = {"choose": "1-5", "report": "6-10"}
 FUNCTIONS = "1,3,6,8,10,13,15,17,20,21,22,24"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A function of a dict and its variables: (low, high) of a real, integer n or names."""
+    """A function of a dict and its variables: (low, high) of a real, integer n or names.
+
+    `when` has the values of earlier variables for which a variable exists.
+    """
 
     name: str
     variables: dict[str, tuple[float, float] | int | list[str]]
     value: Callable[[dict[str, Any]], float]
+    when: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     @property
     def space(self) -> dict[str, object]:
         """Space for uaos."""
-        return {
-            name: uaos.Real(*v) if isinstance(v, tuple)
-            else uaos.Integer(0, v - 1) if isinstance(v, int) else uaos.Categorical(range(len(v)))
-            for name, v in self.variables.items()
-        }  # fmt: skip
+        made: dict[str, object] = {}
+        for name, v in self.variables.items():
+            when = self.when.get(name)
+            if isinstance(v, tuple):
+                made[name] = uaos.Real(*v, when=when)
+            elif isinstance(v, int):
+                made[name] = uaos.Integer(0, v - 1, when=when)
+            else:
+                made[name] = uaos.Categorical(range(len(v)), when=when)
+        return made
+
+    def exists(self, name: str, point: dict[str, Any]) -> bool:
+        """Return whether a variable exists, given those before it."""
+        return all(point.get(k) in values for k, values in self.when.get(name, {}).items())
 
 
 def table(bench: str, dataset: str) -> Task:
@@ -108,6 +123,71 @@ def mixint(instances: str) -> Iterator[Task]:
         )
 
 
+def branches(instance: int) -> Task:
+    """Return a choice of three models, each with two variables of its own, and a shared one."""
+    rng = np.random.default_rng([1, instance])
+    offsets = rng.permutation([0.0, 0.1, 0.3])
+    centers, scales = rng.uniform(0.1, 0.9, (3, 3)), 10 ** rng.uniform(-0.5, 1.0, (3, 3))
+    variables: dict[str, Any] = {"model": ["a", "b", "c"], "shared": (0.0, 1.0)}
+    when = {}
+    for k in range(3):
+        variables |= {f"real {k}": (0.0, 1.0), f"whole {k}": 20}
+        when |= {f"{kind} {k}": {"model": [k]} for kind in ("real", "whole")}
+
+    def value(p: dict[str, Any]) -> float:
+        k = p["model"]
+        x = np.array([p["shared"], p[f"real {k}"], p[f"whole {k}"] / 19])
+        return float(offsets[k] + scales[k] @ (x - centers[k]) ** 2)
+
+    return Task(f"branches {instance}", variables, value, when)
+
+
+def layers(instance: int) -> Task:
+    """Return a number of layers, each with its width and its rate."""
+    rng = np.random.default_rng([2, instance])
+    best, widths, rates = rng.integers(1, 4), rng.integers(2, 30, 4), rng.uniform(0.1, 0.9, 4)
+    variables: dict[str, Any] = {"layers": 4}
+    when: dict[str, dict[str, list[int]]] = {}
+    for k in range(4):
+        variables |= {f"width {k}": 32, f"rate {k}": (0.0, 1.0)}
+        when |= {f"{kind} {k}": {"layers": list(range(k, 4))} for kind in ("width", "rate") if k}
+
+    def value(p: dict[str, Any]) -> float:
+        loss = 0.3 * abs(p["layers"] - best)
+        for k in range(p["layers"] + 1):
+            loss += abs(p[f"width {k}"] - widths[k]) / 32 + (p[f"rate {k}"] - rates[k]) ** 2
+        return float(loss)
+
+    return Task(f"layers {instance}", variables, value, when)
+
+
+def nested(instance: int) -> Task:
+    """Return a switch, under one side of it a kernel, and under some kernels further numbers."""
+    rng = np.random.default_rng([3, instance])
+    good, centers = int(rng.integers(2)), rng.uniform(0.1, 0.9, 4)
+    favored, degree = int(rng.integers(2)), int(rng.integers(5))
+    variables: dict[str, Any] = {
+        "switch": ["on", "off"], "kernel": ["rbf", "poly", "linear"], "gamma": (0.0, 1.0),
+        "degree": 5, "rate": (0.0, 1.0), "size": 16, "penalty": (0.0, 1.0),
+    }  # fmt: skip
+    when = {
+        "kernel": {"switch": [0]}, "gamma": {"kernel": [0, 1]}, "degree": {"kernel": [1]},
+        "rate": {"switch": [1]}, "size": {"switch": [1]},
+    }  # fmt: skip
+
+    def value(p: dict[str, Any]) -> float:
+        loss = 0.2 * (p["switch"] != good) + 2 * (p["penalty"] - centers[0]) ** 2
+        if p["switch"] == 1:
+            apart = 3 * (p["rate"] - centers[1])
+            return float(loss + apart**2 + 0.1 * np.sin(9 * apart) ** 2 + abs(p["size"] - 9) / 16)
+        loss += 0.3 * (p["kernel"] != favored)
+        if p["kernel"] < 2:
+            loss += 4 * (p["gamma"] - centers[2 + p["kernel"]]) ** 2
+        return float(loss + (0.1 * abs(p["degree"] - degree) if p["kernel"] == 1 else 0.0))
+
+    return Task(f"nested {instance}", variables, value, when)
+
+
 @cache
 def tasks(suite: str, kind: str, instances: str | None = None) -> list[Task]:
     chosen = []
@@ -115,6 +195,10 @@ def tasks(suite: str, kind: str, instances: str | None = None) -> list[Task]:
         chosen += [table(b, d) for b, names in TABLES[suite].items() for d in names]
     if kind in ("all", "mixint"):
         chosen += list(mixint(instances or INSTANCES[suite]))
+    if kind in ("all", "conditions"):
+        first, _, last = (instances or INSTANCES[suite]).partition("-")
+        numbers = range(int(first), int(last or first) + 1)
+        chosen += [make(k) for make in (branches, layers, nested) for k in numbers]
     return chosen
 
 
@@ -135,8 +219,10 @@ def by_optuna(make: Callable[[Any, int], Any]) -> Callable[..., None]:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
 
         def objective(trial: Any) -> float:
-            point = {}
+            point: dict[str, Any] = {}
             for name, v in task.variables.items():
+                if not task.exists(name, point):
+                    continue
                 if isinstance(v, tuple):
                     point[name] = trial.suggest_float(name, *v)
                 elif isinstance(v, int):
@@ -391,8 +477,8 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     runner = commands.add_parser("run")
     runner.add_argument("--suite", choices=TABLES, default="choose")
-    runner.add_argument("--kind", choices=("all", "tables", "mixint"), default="all")
-    runner.add_argument("--instances", help="of bbob-mixint, by default those of the suite")
+    runner.add_argument("--kind", choices=KINDS, default="all")
+    runner.add_argument("--instances", help="default: those of the suite")
     runner.add_argument("--contenders", default="uaos,tpe,random")
     runner.add_argument("--budgets", default=",".join(map(str, BUDGETS)))
     runner.add_argument("--seeds", type=int, default=3)
@@ -402,7 +488,7 @@ def main() -> None:
     ranker = commands.add_parser("rank")
     ranker.add_argument("files", nargs="+")
     ranker.add_argument("--suite", choices=TABLES, default="choose")
-    ranker.add_argument("--kind", choices=("all", "tables", "mixint"), default="all")
+    ranker.add_argument("--kind", choices=KINDS, default="all")
     ranker.set_defaults(call=rank)
     arguments = parser.parse_args()
     arguments.call(arguments)

@@ -677,11 +677,32 @@ def spaces(name: str, digits: int = 20) -> str:
     return _rank_table(data(name), digits)
 
 
+@fills()
+def spaces_all() -> str:
+    """Return mean ranks on all tables of hyper-parameters of contenders that ran on all."""
+    chosen, reported = data("spaces-chosen"), data("spaces")
+    contenders = {row["contender"] for row in chosen}
+    trials = {row["budget"] for row in chosen}
+    common = [r for r in reported if r["contender"] in contenders and r["budget"] in trials]
+    return _rank_table(common + chosen)
+
+
 def spaces_phrases() -> list[str]:
-    """Return what the page of spaces says about runs with the first two seeds alone."""
+    """Return which tables the page of spaces has, and what it says of the first two seeds alone."""
+    sets = []
+    for name in ("spaces", "spaces-chosen"):
+        tables: dict[str, list[str]] = {}
+        for problem in sorted({row["problem"] for row in data(name)}):
+            bench, dataset = problem.split()
+            tables.setdefault(bench.replace("NASBench201", "NAS-Bench-201"), []).append(dataset)
+        sets += [
+            f"{bench} on {' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+            for bench, names in tables.items()
+        ]
     runs = [r for r in data("spaces") if r["seed"] in ("1", "2") and r["contender"] != "smac"]
     ranks = [_rank_means(runs, trials) for trials in ("50", "100", "200")]
-    return ["is first as well" if all(min(r, key=r.get) == "uaos" for r in ranks) else "is not",
+    first = all(min(r, key=r.get) == "uaos" for r in ranks)
+    return [*sets, "is first as well" if first else "is not",
             *("{} {:.2f}, {:.2f} and {:.2f}".format(shown, *(r[name] for r in ranks))
               for name, shown in (("uaos", "uaos"), ("tpe", "TPE"), ("optuna-gp", "GPSampler"),
                                   ("auto", "AutoSampler")))]  # fmt: skip

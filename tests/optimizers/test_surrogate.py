@@ -137,6 +137,25 @@ def test_neighbors_stay_in_the_box_and_change_something() -> None:
     assert set(near[:, 2]) == {0, 1, 2, 3}
 
 
+def test_a_coordinate_that_becomes_active_may_have_any_value() -> None:
+    space = uaos.Space({
+        "k": uaos.Categorical(["a", "b"]), "n": uaos.Integer(0, 9, when={"k": "b"}),
+    })  # fmt: skip
+    coordinates, rng = Coordinates.of(space), np.random.default_rng(1)
+    near = coordinates.neighbors(np.tile([0.0, 4.0], (500, 1)), rng)
+    assert set(near[near[:, 0] == 1, 1]) == set(range(10))
+    assert set(near[near[:, 0] == 0, 1]) == {4.0}
+
+
+def test_neighbors_on_a_log_scale_are_other_integers() -> None:
+    space = uaos.Space({"n": uaos.Integer(1, 20, log=True)})
+    coordinates, rng = Coordinates.of(space), np.random.default_rng(1)
+    near = coordinates.neighbors(np.log(np.full((500, 1), 6.0)), rng)
+    numbers = [p["n"] for p in space.decode(near)]
+    assert 6 not in numbers
+    assert {1, 5, 7, 20} <= set(numbers)
+
+
 def test_it_finds_the_optimum_of_a_mixed_function_within_60_evaluations() -> None:
     space = uaos.Space({
         "x": uaos.Real(-5, 5), "n": uaos.Integer(0, 20), "k": uaos.Categorical(list("abcdef")),
@@ -344,6 +363,17 @@ def test_under_constraints_integers_are_searched_by_models_of_these(
 ) -> None:
     traits = Traits(**{table: True, "integers": True, "constrained": True})
     assert [member.name for member in default_members(5, budget, traits)] == names
+
+
+def test_integers_on_a_log_scale_count_as_integers_and_under_constraints_like_categories() -> None:
+    space = {"n": uaos.Integer(1, 99, log=True), "x": uaos.Real(0, 1)}
+    assert uaos.Portfolio(space, budget=60).operators == ("GP",)
+    constrained = {"settings": {"constrained": True}, "budget": 60}
+    assert uaos.Portfolio(space, **constrained).operators == ("GP",)
+    plain = {"n": uaos.Integer(1, 99), "x": uaos.Real(0, 1)}
+    assert uaos.Portfolio(plain, **constrained).operators == ("mixed-SQP",)
+    plain["k"] = uaos.Integer(0, 3, when={"n": [1, 2, 3]})
+    assert uaos.Portfolio(plain, **constrained).operators == ("GP",)
 
 
 def test_half_of_the_variables_have_to_be_integers_for_the_model_beyond_100_d() -> None:

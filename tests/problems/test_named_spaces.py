@@ -11,6 +11,8 @@ from raising import raises
 import uaos
 from uaos import Categorical, Integer, Real, Space
 from uaos.errors import InvalidParameter, UnknownName
+from uaos.optimizers.catalogue import as_configuration
+from uaos.optimizers.mixed import Coordinates
 
 
 def svm() -> dict[str, object]:
@@ -97,6 +99,52 @@ def test_every_integer_of_a_log_scale_is_reached_from_its_part_of_the_interval()
     assert math.isclose(high, math.log(4.5))
     decoded = [Integer(1, 4, log=True).decode(u) for u in np.linspace(low, high, 1000)]
     assert sorted(set(decoded)) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("method", ["GP", "mix", "CMA-ES"])
+def test_integers_on_a_log_scale_are_proposed_as_such(method: str) -> None:
+    """An optimizer asks for log n, so that values of equal points are recognized."""
+    space = Space({"n": Integer(1, 9, log=True), "x": Real(0, 1)})
+    assert uaos.Space({"x": Real(0, 1, log=False), "n": Integer(0, 3)}).log_integers is None
+    run = as_configuration(method).build(space, seed=1, budget=60)
+    while not run.done:
+        points = run.ask()
+        decoded = space.decode(points)
+        np.testing.assert_allclose(points[:, 0], np.log([p["n"] for p in decoded]), atol=1e-15)
+        run.tell([abs(p["n"] - 7) + p["x"] for p in decoded])
+    assert space.decode(run.best_x)["n"] == 7
+
+
+def test_no_point_of_a_space_of_log_integers_is_evaluated_again_and_again() -> None:
+    """24 points, one of them twice; 3 are known, given by math.log."""
+    space = {"n": Integer(1, 8, log=True), "k": Categorical(["a", "b", "c"])}
+    seen = []
+
+    def loss(p: dict) -> float:
+        seen.append((p["n"], p["k"]))
+        return abs(p["n"] - 5) + (p["k"] != "b")
+
+    result = uaos.minimize(loss, space, budget=100, seed=1)
+    assert (result.x, len(seen), len(set(seen))) == ({"n": 5, "k": "b"}, 25, 24)
+    known = [{"n": n, "k": "a"} for n in (3, 6, 7)]
+    del seen[:]
+    uaos.minimize(loss, space, budget=100, seed=1, known=(known, [3.0, 2.0, 3.0]), noise=False)
+    assert not {(3, "a"), (6, "a"), (7, "a")} & set(seen[:20])
+
+
+def test_a_range_of_log_integers_has_all_of_its_values_and_no_more() -> None:
+    for low, high in ((1, 2), (1, 9), (7, 10), (10**15, 2 * 10**15), (1, 10**300)):
+        coordinates = Coordinates.of(Space({"n": Integer(low, high, log=True), "x": Real(0, 1)}))
+        points = coordinates.uniform(200, np.random.default_rng(1))
+        points = np.vstack([points, np.column_stack([coordinates.low, coordinates.high]).T])
+        rounded = coordinates.rounded(points)
+        assert (rounded >= coordinates.low).all()
+        assert (rounded <= coordinates.high).all()
+        values = [Integer(low, high, log=True).decode(u) for u in rounded[:, 0]]
+        np.testing.assert_allclose(rounded[:, 0], [math.log(n) for n in values], rtol=1e-14)
+        if high < 10:
+            assert set(values) == set(range(low, high + 1))
+            np.testing.assert_array_equal(coordinates.rounded(rounded), rounded)
 
 
 @pytest.mark.parametrize("value", [1e-5, 0.001, 0.3, 1.0, 12345.678])
@@ -243,6 +291,17 @@ def test_an_exception_names_the_values() -> None:
     assert "'b': 3" in caught.value.__notes__[0]
 
 
+def test_an_exception_says_that_a_variable_does_not_exist() -> None:
+    space = {"k": Categorical(["a", "b"]), "n": Integer(1, 3, when={"k": "b"})}
+    for arguments in (
+        {"fun": lambda p: p["n"]},
+        {"fun": lambda p: 0.0, "constraints": {"type": "ineq", "fun": lambda p: p["n"]}},
+    ):
+        with pytest.raises(KeyError) as caught:
+            uaos.minimize(bounds=space, seed=1, budget=20, **arguments)
+        assert "n does not exist at this point" in caught.value.__notes__[0]
+
+
 def test_a_run_starts_from_the_defaults_if_each_active_variable_has_one() -> None:
     space = {
         "a": Real(0, 1, default=0.25),
@@ -310,6 +369,8 @@ def test_ask_and_tell_take_a_space_and_return_points(tmp_path) -> None:
     loaded = uaos.Portfolio.load(tmp_path / "run")
     assert loaded.integrality.tolist() == space.integrality.tolist()
     assert loaded.activity == run.optimizers[0].activity == space.activity
+    for made in (loaded, run.optimizers[0], Space(svm())):
+        assert [space.searched[j].name for j in np.flatnonzero(made.log_integers)] == ["width"]
     np.testing.assert_array_equal(run.ask(), loaded.ask())
 
 

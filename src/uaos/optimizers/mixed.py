@@ -6,7 +6,7 @@ import numpy as np
 
 from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.problems.activity import Activity
-from uaos.problems.space import CATEGORY
+from uaos.problems.space import CATEGORY, rounded_logarithms
 from uaos.problems.variables import Space
 
 
@@ -22,19 +22,22 @@ class Coordinates:
         0 for a real number, 1 for an integer, 2 for a category.
     activity : Activity, optional
         Which coordinates are active, depending on others. The others are put in the middle.
+    log_integers : ndarray of bool, shape (d,), optional
+        Which real numbers are logarithms of integers; None if none are.
     """
 
     low: FloatArray
     high: FloatArray
     kinds: IntArray
     activity: Activity | None = None
+    log_integers: BoolArray | None = None
 
     @classmethod
     def of(cls, space: Space) -> "Coordinates":
         """Return the coordinates of named variables."""
         half = np.where(space.integrality > 0, 0.5, 0.0)
         low, high = space.bounds[:, 0] - half, space.bounds[:, 1] + half
-        return cls(low, high, space.integrality, space.activity)
+        return cls(low, high, space.integrality, space.activity, space.log_integers)
 
     @property
     def categories(self) -> BoolArray:
@@ -46,6 +49,8 @@ class Coordinates:
         inside = np.clip(points, self.low, self.high)
         whole = np.clip(np.rint(inside), np.ceil(self.low), np.floor(self.high)) + 0.0  # no -0.0
         points = np.where(self.kinds > 0, whole, inside)
+        if self.log_integers is not None:
+            points = rounded_logarithms(points, self.log_integers, self.low, self.high)
         if self.activity is None:
             return points
         middle = 0.5 * (self.low + self.high)
@@ -66,9 +71,20 @@ class Coordinates:
         shares = (cells + rng.random((n, len(self.low)))) / n
         return self.rounded(self.low + (self.high - self.low) * shares)
 
+    def filled(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return points whose coordinates that are not active are drawn anew.
+
+        A change that makes them active then tries any of their values.
+        """
+        if self.activity is None:
+            return points
+        drawn = self.low + (self.high - self.low) * rng.random(points.shape)
+        return np.where(self.activity.of(points), points, drawn)
+
     def neighbors(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw one neighbor of each point: some of its coordinates are moved, at least one."""
         n, d = points.shape
+        points = self.filled(points, rng)
         changed = rng.random((n, d)) < 1.0 / d
         changed[np.arange(n), rng.integers(d, size=n)] = True
         return self.rounded(np.where(changed, self.moved(points, rng), points))
@@ -77,7 +93,7 @@ class Coordinates:
         """Return points of which all coordinates have moved; they may be outside the box.
 
         A category becomes any one, an integer moves by a step or more, and a real number by a
-        normal step whose size is drawn, too.
+        normal step whose size is drawn, too. The logarithm of an integer becomes that of another.
         """
         n, d = points.shape
         width = self.high - self.low
@@ -86,5 +102,11 @@ class Coordinates:
             step = width * share * rng.standard_normal((n, d))
             whole = np.sign(step) * np.maximum(1.0, np.rint(np.abs(step)))
             moved = np.where(self.kinds == 0, points + step, points + whole)
+        if self.log_integers is not None:
+            before = np.rint(np.exp(points[:, self.log_integers]))
+            ahead = np.sign(step[:, self.log_integers])
+            after = np.exp(moved[:, self.log_integers])
+            after = np.where(np.rint(after) == before, np.maximum(before + ahead, 0.5), after)
+            moved[:, self.log_integers] = np.log(after)
         drawn = np.floor(self.low + 0.5 + width * rng.random((n, d)))
         return np.where(self.categories, drawn, moved)

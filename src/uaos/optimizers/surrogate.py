@@ -156,7 +156,7 @@ class Proposer(Stateful):
             best_points = points[np.argsort(scores, kind="stable")[:_BEST]]
             for _ in range(_ATTEMPTS):
                 name, move = list(MOVES.items())[self._choose(rng)]
-                point = move(coordinates, best_points, rng)
+                point = move(coordinates, coordinates.filled(best_points, rng), rng)
                 if point.tobytes() not in evaluated_keys:
                     return point, name
         if not self.fitted_to <= len(points) < _GROWTH * self.fitted_to:
@@ -416,7 +416,9 @@ class SurrogateSearch(Optimizer):
 
     def _start(self) -> None:
         kinds = np.zeros(self.dimension, np.int64) if self.integrality is None else self.integrality
-        self._coordinates = Coordinates(*self.region.widest(), kinds, self.activity)
+        self._coordinates = Coordinates(
+            *self.region.widest(), kinds, self.activity, self.log_integers
+        )
         self._points = np.empty((0, self.dimension))
         self._values = np.empty(0)
         self._excess: FloatArray | None = None

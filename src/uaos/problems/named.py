@@ -35,7 +35,16 @@ class ByName:
 
     def __call__(self, x: FloatArray, *args: object) -> object:
         """Return the value of a point, or the values of several."""
-        return self.fun(self.space.decode(x), *args)
+        try:
+            return self.fun(self.space.decode(x), *args)
+        except KeyError as error:
+            name = error.args[0] if error.args else None
+            if name in self.space.names:
+                error.add_note(
+                    f"{name} does not exist at this point, as its condition does not hold; use "
+                    f"get({name!r})"
+                )
+            raise
 
     @property
     def __name__(self) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.checks import real_numbers, true_or_false
 from uaos.errors import InvalidParameter, shortened
 from uaos.params import Parameter, Value
@@ -209,6 +209,8 @@ class Box:
         and contain the optimum.
     activity : Activity, optional
         Which coordinates count, depending on others: :attr:`uaos.Space.activity`.
+    log_integers : array_like of bool, optional
+        Which coordinates are logarithms of integers: :attr:`uaos.Space.log_integers`.
 
     Attributes
     ----------
@@ -217,6 +219,7 @@ class Box:
     scale : ndarray, shape (D,), or None
     outside_allowed : bool
     activity : Activity or None
+    log_integers : ndarray of bool, shape (D,), or None
 
     Raises
     ------
@@ -239,8 +242,10 @@ class Box:
         scale: ArrayLike | None = None,
         outside_allowed: bool = False,
         activity: Activity | None = None,
+        log_integers: ArrayLike | None = None,
     ) -> None:
         self.activity = activity
+        self.log_integers = None if log_integers is None else np.asarray(log_integers, bool)
         self.lb, self.ub = box(bounds, held=True)
         self.scale = None if scale is None else _checked_scale(scale, len(self.lb))
         self.outside_allowed = true_or_false(outside_allowed, "outside_allowed")
@@ -264,6 +269,27 @@ def _checked_scale(scale: ArrayLike, dimension: int) -> FloatArray:
             name="scale", value=scale,
         ) from None  # fmt: skip
     return lengths
+
+
+def logarithm_range(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the largest integer between bounds that are half a unit wider, logged.
+
+    Coordinates that are not logarithms have any value.
+    """
+    with np.errstate(over="ignore"):
+        return np.rint(np.exp(low) + 0.5), np.rint(np.exp(high) - 0.5)
+
+
+def rounded_logarithms(
+    points: FloatArray, chosen: BoolArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return points whose chosen coordinates are logarithms of integers within the bounds."""
+    least, most = logarithm_range(low[chosen], high[chosen])
+    with np.errstate(over="ignore"):
+        integers = np.clip(np.rint(np.exp(points[..., chosen])), least, most)
+    points = points.copy()
+    points[..., chosen] = np.clip(np.log(integers), low[chosen], high[chosen])
+    return points
 
 
 def bounds_around(bounds: BoundsLike | None, x0: object) -> BoundsLike:
@@ -340,6 +366,7 @@ class FreeSpace:
             self.low[chosen], self.high[chosen] = integer_box(self.low[chosen], self.high[chosen])
             self.integrality = kinds[self.low < self.high]
         self._activity = None if self.names is None else self.names.activity
+        self._log_integers = None if self.names is None else self.names.log_integers
         self.free = self.low < self.high
         self.dimension = int(self.free.sum())
         for array in (self.low, self.high, self.free):
@@ -358,15 +385,25 @@ class FreeSpace:
 
         In spaces of more than 100,000 points, coordinates that are not active count, too.
         """
-        if self.integrality is None or not self.integrality.all():
+        low, high = self.low[self.free], self.high[self.free]
+        discrete = np.zeros(self.dimension, bool)
+        if self.integrality is not None:
+            discrete |= self.integrality > 0
+        if self._log_integers is not None:
+            least, most = logarithm_range(low, high)
+            low, high = np.where(self._log_integers, [least, most], [low, high])
+            discrete |= self._log_integers
+        if not discrete.all():
             return np.inf
-        numbers = (self.high - self.low)[self.free] + 1
+        numbers = high - low + 1
         with np.errstate(over="ignore"):  # of hundreds of integers: infinite
             product = float(np.prod(numbers))
         if self._activity is None or product > MOST_POINTS:
             return product
-        grid = np.indices(numbers.astype(int).tolist()).reshape(self.dimension, -1).T
-        return float(len(np.unique(self.full(self.low[self.free] + grid), axis=0)))
+        grid = low + np.indices(numbers.astype(int).tolist()).reshape(self.dimension, -1).T
+        if self._log_integers is not None:
+            grid[:, self._log_integers] = np.log(grid[:, self._log_integers])
+        return float(len(np.unique(self.full(grid), axis=0)))
 
     @property
     def box(self) -> Box:
@@ -374,8 +411,9 @@ class FreeSpace:
         bounds = np.column_stack([self.low[self.free], self.high[self.free]])
         scale = None if self.scale is None else self.scale[self.free]
         return Box(
-            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self._activity
-        )
+            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self._activity,
+            log_integers=self._log_integers,
+        )  # fmt: skip
 
     def full(self, x: FloatArray) -> FloatArray:
         """Return a copy of a point, or of several, with the held coordinates.
@@ -426,4 +464,7 @@ class FreeSpace:
         if self.integrality is not None:
             chosen = self.integrality > 0
             points[:, chosen] = np.rint(points[:, chosen])
+        if self._log_integers is not None:
+            low, high = self.low[self.free], self.high[self.free]
+            points = rounded_logarithms(points, self._log_integers, low, high)
         return points

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.checks import LONGEST_NAME, is_printable_name, real_numbers
 from uaos.errors import InvalidParameter, UaosError, UnknownName, shortened
 from uaos.params import Categorical, Integer, Real, RealSetting, Value, decimals_of, same_value
@@ -249,6 +249,13 @@ class Space:
         """Kind of each coordinate: 0 for real, 1 for integer, 2 for category."""
         kinds = ("real", "integer", "category")
         return np.array([kinds.index(v.domain.coordinate.kind) for v in self.searched], np.int64)
+
+    @cached_property
+    def log_integers(self) -> BoolArray | None:
+        """Which coordinates are logarithms of integers, with others between them; None if none."""
+        domains = [variable.domain for variable in self.searched]
+        chosen = [isinstance(domain, Integer) and domain.log for domain in domains]
+        return np.array(chosen) if any(chosen) else None
 
     def decode(self, points: ArrayLike) -> Any:
         """Return the candidate of a point, (d,), or a list with those of several, (n, d)."""

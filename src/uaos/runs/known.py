@@ -72,7 +72,7 @@ class Known:
             )  # fmt: skip
         inside = cls._inside(known[0], len(points), problem) & np.isfinite(points).all(axis=1)
         violations = columns[1][inside] if problem.constrained else None
-        return cls(points[inside], columns[0][inside], violations)
+        return cls(space.rounded(points[inside]), columns[0][inside], violations)
 
     @staticmethod
     def _inside(points: object, n: int, problem: Problem) -> BoolArray:

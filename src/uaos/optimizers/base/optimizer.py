@@ -164,6 +164,7 @@ class Optimizer(Algorithm):
         self.low, self.high, self.dimension = box.low, box.high, len(box.low)
         self.integers, self.categories = box.integers, box.categories
         self.outside_allowed, self.activity = box.outside_allowed, box.activity
+        self.log_integers = box.log_integers
 
     def _choose_settings(
         self, settings: object, method: object, changes: Mapping[str, object]
@@ -456,8 +457,9 @@ class Optimizer(Algorithm):
         bounds = np.column_stack([self.low, self.high])
         scale = self.scale if self.region.narrowed.any() else None
         return Box(
-            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self.activity
-        )
+            bounds, scale=scale, outside_allowed=self.outside_allowed, activity=self.activity,
+            log_integers=self.log_integers,
+        )  # fmt: skip
 
     @property
     def scale(self) -> FloatArray:

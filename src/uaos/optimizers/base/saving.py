@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uaos.optimizers.base.optimizer import Optimizer
 
 #: Version of the files.
-FORMAT = 11
+FORMAT = 12
 
 Saved = TypeVar("Saved", bound="Optimizer")
 
@@ -33,6 +33,7 @@ def save_run(run: "Optimizer", path: str | os.PathLike[str]) -> None:
         "scale": run.box.scale,
         "outside_allowed": run.outside_allowed,
         "activity": None if run.activity is None else run.activity.lists(),
+        "log_integers": run.log_integers,
         "budget": run.budget,
         "target": run.target,
         "x0": run.x0,
@@ -78,6 +79,7 @@ def load_run(
                 content["bounds"], scale=content["scale"],
                 outside_allowed=content["outside_allowed"],
                 activity=None if alternatives is None else Activity(alternatives),
+                log_integers=content["log_integers"],
             ),
             kind.settings_class.from_dict(content["settings"], custom),
             method=None if method is None else Method.from_dict(method),

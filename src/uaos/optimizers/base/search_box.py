@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uaos.arrays import FloatArray, IntArray
+from uaos.arrays import BoolArray, FloatArray, IntArray
 from uaos.errors import InvalidFeedback, InvalidParameter, shortened
 from uaos.problems.activity import Activity
 from uaos.problems.space import (
@@ -18,6 +18,7 @@ from uaos.problems.space import (
     box,
     integer_box,
     integer_coordinates,
+    rounded_logarithms,
 )
 from uaos.problems.variables import Space
 
@@ -37,7 +38,8 @@ def without_names(
             f"bounds is {shortened(space)}; expected at least one variable that is not fixed",
             name="bounds", value=bounds,
         )  # fmt: skip
-    return Box(space.bounds, activity=space.activity), space.starts(x0), space.integrality
+    declared = Box(space.bounds, activity=space.activity, log_integers=space.log_integers)
+    return declared, space.starts(x0), space.integrality
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class SearchBox:
         Which coordinates count, depending on others.
     outside_allowed : bool
         Whether points may leave the box.
+    log_integers : ndarray of bool, shape (D,), optional
+        Which coordinates are logarithms of integers; None if none are.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class SearchBox:
     integrality: IntArray | None = None
     activity: Activity | None = None
     outside_allowed: bool = False
+    log_integers: BoolArray | None = None
 
     @classmethod
     def of(cls, bounds: BoundsLike, integrality: ArrayLike | None = None) -> Self:
@@ -83,7 +88,9 @@ class SearchBox:
             low[chosen] = np.nextafter(least - 0.5, np.inf)
             high[chosen] = np.nextafter(most + 0.5, -np.inf)
             kinds = kinds if chosen.any() else None
-        return cls(low, high, kinds, declared.activity, declared.outside_allowed)
+        return cls(
+            low, high, kinds, declared.activity, declared.outside_allowed, declared.log_integers
+        )
 
     @cached_property
     def integers(self) -> IntArray | None:
@@ -102,6 +109,8 @@ class SearchBox:
         points = points.copy()
         if self.integers is not None:
             points[..., self.integers] = np.rint(points[..., self.integers]) + 0.0  # no -0.0
+        if self.log_integers is not None:
+            points = rounded_logarithms(points, self.log_integers, self.low, self.high)
         return points
 
     def check(self, points: FloatArray, proposer: str) -> None:

@@ -193,7 +193,8 @@ RESIDUAL_KINDS = (
 
 _MODEL, _MODEL_ONCE = Seat("GP"), Seat("GP", cap=40, once=True)
 
-#: Kinds with categories, with noise or without. At first most improvements come from a model, later
+#: Kinds with categories, with noise or without; under constraints, also those with logarithms of
+#: integers or with conditions. At first most improvements come from a model, later
 #: from moves of the best points. In a long run differential evolution, which crosses categories,
 #: then goes on.
 CATEGORICAL_KINDS = (
@@ -221,7 +222,7 @@ class Traits(NamedTuple):
     constrained: bool = False
     residuals: bool = False  # the residuals of a sum of squares are known
     integers: bool = False
-    categories: bool = False
+    categories: bool = False  # or what else is searched like them
     discrete: bool = False  # at least half of the variables are integers
     scarce: bool = False  # too few evaluations for gradients
 

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from uaos.arrays import FloatArray
+from uaos.arrays import BoolArray, FloatArray
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import catalogue
@@ -205,22 +205,39 @@ class Portfolio(Optimizer):
         self, *, noisy: bool, late: bool = False, residuals: bool = False
     ) -> tuple[Member, ...]:
         """Return the members of the table for this problem."""
+        integers = self._integers()
         traits = Traits(
             noisy=noisy,
             late=late,
             residuals=residuals,
             constrained=self.constrained,
-            integers=self.integers is not None,
-            categories=self.categories is not None,
-            discrete=self.integers is not None and 2 * len(self.integers) >= self.dimension,
+            integers=bool(integers.any()),
+            categories=self._like_categories,
+            discrete=2 * int(integers.sum()) >= self.dimension,
         )
         return default_members(self.dimension, self._horizon, traits)
 
     def _able(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return the members that handle the constraints and integers of the problem."""
         needed = ["constraints"] * self.constrained
-        needed += ["integrality"] * (self.integers is not None)
+        needed += ["integrality"] * bool(self._integers().any())
         return tuple(member for member in members if member.handles(needed))
+
+    @property
+    def _like_categories(self) -> bool:
+        """True with categories, and where mixed-SQP would not do under constraints.
+
+        It takes logarithms of integers for real numbers, and knows no conditions.
+        """
+        uneven = self.log_integers is not None or self.activity is not None
+        return self.categories is not None or (self.constrained and uneven)
+
+    def _integers(self) -> BoolArray:
+        """Return which coordinates are integers, categories, or logarithms of integers."""
+        chosen = np.zeros(self.dimension, bool)
+        if self.integers is not None:
+            chosen[self.integers] = True
+        return chosen if self.log_integers is None else chosen | self.log_integers
 
     def _start(self) -> None:
         self.noise.strong = self.settings.noisy
@@ -278,7 +295,7 @@ class Portfolio(Optimizer):
         becomes_noisy = self.noise.strong and not was_noisy
         if becomes_noisy and self.method == self._turns.default_method:
             self.method = None  # the default for the members that remain
-        if becomes_noisy and self._by_table and self.categories is None:
+        if becomes_noisy and self._by_table and not self._like_categories:
             self._seat_noisy()
         elif becomes_noisy:
             suited = [k for k, member in enumerate(self.members) if member.handles(["noise"])]
