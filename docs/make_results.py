@@ -234,14 +234,11 @@ def bbob_shares() -> str:
 @fills()
 def summary() -> str:
     """Return how many problems each method solves."""
-    shown = {"R-SHADE": "SHADE-restart", "uniform": "uniform choice of the nine strategies",
+    shown = {"uniform": "uniform choice of the nine strategies",
              "mix-uniform": "mix-uniform: uniform choice from the pool of mix",
              "U-AOS-FW": "U-AOS-FW, as printed"}  # fmt: skip
     rows = [(shown.get(r["method"], r["method"]), solved(r))
-            for r in table_below("bbob-20d.md", "Solved")]  # fmt: skip
-    alone = "PM-AdapSS-tuned"
-    rows.append((alone, str(sum(int(r["ours"]) for r in data("seven-solved")
-                                if r["method"] == alone))))  # fmt: skip
+            for r in table_below("bbob-20d.md", "Runs solved")]  # fmt: skip
     return markdown(("method", "solved of 312"), sorted(rows, key=lambda row: -int(row[1])))
 
 
@@ -1795,16 +1792,14 @@ CORRECTED = ("Dyn-GEPv1", "Dyn-GEPv2", "Compass", "Hybrid")
 def literature() -> str:
     """Return the methods of the literature: what they solve, and uniform choice beside them."""
     against = by_name(table_below("literature-20d.md", "Against uniform choice"))
-    losses = _losses_to_uniform()
+    wins = _wins("literature-20d.md")
     rows = []
     for row in table_below("literature-20d.md", "Runs solved"):
         name, test = row["method"], against.get(row["method"])
         if name in CORRECTED:
             continue
         worse = test is not None and test["outcome"] == "worse"
-        counts = (
-            "" if test is None else f"{test['problems won'].partition('/')[0]} : {losses[name]}"
-        )
+        counts = "" if test is None else f"{wins[name, 'uniform']} : {wins['uniform', name]}"
         rows.append((
             "**uniform choice**" if test is None else name,
             *(row[group].strip("*").partition("/")[0] for group in _GROUPS),
@@ -1815,16 +1810,13 @@ def literature() -> str:
     return markdown(names, rows)
 
 
-def _losses_to_uniform() -> dict[str, str]:
-    """Return on how many problems uniform choice is better than each method."""
-    losses = {}
-    for row in table_below("literature-20d.md", "Pairwise Wilcoxon tests"):
-        wins, _, defeats = row["win/tie/loss"].split("/")
-        if row["second"] == "uniform":
-            losses[row["first"]] = defeats
-        elif row["first"] == "uniform":
-            losses[row["second"]] = wins
-    return losses
+def _wins(page: str) -> dict[tuple[str, str], str]:
+    """Return on how many problems the first of two methods is better than the second."""
+    wins = {}
+    for row in table_below(page, "Pairwise Wilcoxon tests"):
+        first, second = row["first"], row["second"]
+        wins[first, second], _, wins[second, first] = row["win/tie/loss"].split("/")
+    return wins
 
 
 @fills()
@@ -2015,8 +2007,7 @@ def phrases() -> dict[str, list[str]]:
     (rival,) = data("ahead-pairs")
     pairs = {r["second"]: r for r in data("fresh-pairs") if r["first"] == "portfolio"}
     against = by_name(table_below("literature-20d.md", "Against uniform choice"))
-    tests = {(r["first"], r["second"]): r["win/tie/loss"].split("/")
-             for r in table_below("bbob-20d.md", "Pairwise Wilcoxon tests")}  # fmt: skip
+    wins = _wins("bbob-20d.md")
     fewer = int(solved(_literature("uniform"))) - int(solved(_literature("SaDE")))
     fresh = {row[0]: row[1] for row in overview("fresh-overview", ("all",))}
     ratios = archive_ratios((1, 2, *range(6, 15)))
@@ -2060,13 +2051,14 @@ def phrases() -> dict[str, list[str]]:
             f"uniform choice with default settings solves {solved(_literature('uniform'))} within",
             f"SaDE solves {WORDS[fewer]} problems fewer than uniform choice",
             "and {} of these {} are worse".format(*_worse_in_literature(against)),
-            f"better on {tests['mix', 'mix-uniform'][0]} of 312 problems",
-            f"`mix` is better on {tests['mix', 'uniform'][0]} problems",
-            f"Compass-tuned on {tests['uniform', 'Compass-tuned'][2]} (",
-            f"RecPM-tuned on {tests['RecPM-tuned', 'uniform'][0]} (",
-            f"is worse on {tests['uniform', 'U-AOS-FW'][0]} (",
-            f"F-AUC-MAB-tuned on {tests['uniform', 'F-AUC-MAB-tuned'][0]} (",
-            f"({tests['mix', 'R-SHADE'][2]} problems against {tests['mix', 'R-SHADE'][0]};",
+            f"better on {wins['mix', 'mix-uniform']} of 312 problems",
+            f"`mix` is better on {wins['mix', 'uniform']} problems",
+            f"Compass-tuned on {wins['Compass-tuned', 'uniform']} (",
+            f"RecPM-tuned on {wins['RecPM-tuned', 'uniform']} (",
+            f"PM-AdapSS-tuned on {wins['PM-AdapSS-tuned', 'uniform']} (",
+            f"is worse on {wins['uniform', 'U-AOS-FW']} (",
+            f"F-AUC-MAB-tuned on {wins['uniform', 'F-AUC-MAB-tuned']} (",
+            f"({wins['SHADE-restart', 'mix']} problems against {wins['mix', 'SHADE-restart']};",
             "RecPM-tuned is ahead of its control, by {:.0f} % of the evaluations, and "
             "F-AUC-MAB-tuned behind, by {:.0f} %".format(
                 *(
@@ -2247,7 +2239,7 @@ def _phrases_of_wins(against: Mapping[str, Row]) -> list[str]:
     """Return what the page says of evaluations saved, and of problems solved beside others."""
     tests = {(r["first"], r["second"]): r for r in table_below("bbob-20d.md", "Pairwise")}
     saved = 10 ** float(tests["mix", "mix-uniform"]["difference"])
-    counts = {r["method"]: int(solved(r)) for r in table_below("bbob-20d.md", "Solved")}
+    counts = {r["method"]: int(solved(r)) for r in table_below("bbob-20d.md", "Runs solved")}
     names = ("SaDE", "MMRDE", "ADOPP-ext", "Ex-PM")
     shares = [int(against[n]["problems won"].split("/")[0]) / 312 for n in names]
     efforts = [1 - float(against[n]["effort"]) for n in names]
@@ -2257,7 +2249,7 @@ def _phrases_of_wins(against: Mapping[str, Row]) -> list[str]:
     return [
         f"takes {saved:.2f} times the evaluations in the median",
         f"Both solve {counts['mix']}" if counts["mix"] == counts["mix-uniform"] else "differ",
-        f"which solves {counts['mix'] - counts['R-SHADE']} more",
+        f"which solves {counts['mix'] - counts['SHADE-restart']} more",
         f"win on {10 * round(10 * min(shares))} % of the problems, with "
         f"{round(100 * min(efforts))} to {round(100 * max(efforts))} % fewer",
         f"{reached} of {all_runs} runs succeed",
@@ -2296,9 +2288,8 @@ def _simulated_portfolio() -> dict[str, _Cell]:
 
 def _phrases_of_tests() -> list[str]:
     """Return the p-values of long runs of differential evolution, as the page writes them."""
-    tests = {}
-    for row in table_below("bbob-20d.md", "Pairwise Wilcoxon tests"):
-        tests[frozenset((row["first"], row["second"]))] = row
+    tests = {frozenset((r["first"], r["second"])): r
+             for r in table_below("bbob-20d.md", "Pairwise Wilcoxon tests")}  # fmt: skip
 
     def p_value(name: str, other: str = "uniform", column: str = "p (Holm)") -> str:
         p = f"{float(tests[frozenset((name, other))][column]):.0e}"
@@ -2309,7 +2300,7 @@ def _phrases_of_tests() -> list[str]:
         return power if mantissa == "1" else f"{mantissa}·{power}"
 
     once = "p (functions)"
-    alone = ("Compass-tuned", "RecPM-tuned", "U-AOS-FW", "F-AUC-MAB-tuned")
+    alone = ("Compass-tuned", "RecPM-tuned", "PM-AdapSS-tuned", "U-AOS-FW", "F-AUC-MAB-tuned")
     return [
         f"p = {p_value('mix', 'mix-uniform')}; {p_value('mix', 'mix-uniform', once)} if each",
         f"(p = {p_value('mix')}; {p_value('mix', column=once)} if each function counts once)",
@@ -2330,6 +2321,7 @@ def _phrases_of_seven() -> list[str]:
     zero = "none" if runs["f10"]["ours"] == runs["f14"]["ours"] == "0" else "some"
     pairs = {r["function"]: r for r in data("seven-solved") if r["method"] == "SHADE-restart"}
     more = [f for f, r in pairs.items() if int(r["ours"]) > int(r["published"])]
+    (fewer,) = (f for f, r in pairs.items() if int(r["ours"]) < int(r["published"]))
     slower = [r["function"] for r in data("seven-art")
               if (r["method"], r["target"]) == ("SHADE-restart", "1e-07")
               and math.inf > float(r["ours"]) > float(r["published"])]  # fmt: skip
@@ -2355,7 +2347,8 @@ def _phrases_of_seven() -> list[str]:
         f"On {near} the published figures are met within a factor of 1.4",
         f"solves {runs['f7']['ours']} of 13 runs on f7, {zero} on f10 and f14, where the paper "
         f"reports {reported[0]}, {reported[1]} and {reported[2]}",
-        f"solves more of {', '.join(more[:-1])} and {more[-1]} and as many of the others",
+        f"solves more of {', '.join(more[:-1])} and {more[-1]}, fewer of {fewer} "
+        f"({pairs[fewer]['ours']} of {pairs[fewer]['runs']}) and as many of the others",
     ]
 
 
