@@ -415,3 +415,31 @@ def test_many_variables_have_their_constraints_met_by_the_default():
     assert result.maxcv == 0
     # Without the second constraint: all x at √0.5; that costs less than 1.
     assert result.fun == pytest.approx(600 * (1 - np.sqrt(0.5)) ** 2, abs=3)
+
+
+def test_large_multipliers_of_long_steps_do_not_spoil_the_model():
+    """A truss of ten bars: areas and displacements, which are far away at first."""
+    nodes = np.array([(2, 1), (2, 0), (1, 1), (1, 0), (0, 1), (0, 0)])  # the last two are held
+    bars = [(4, 2), (2, 0), (5, 3), (3, 1), (2, 3), (0, 1), (4, 3), (5, 2), (2, 1), (3, 0)]
+    lengths, stretch = np.zeros(10), np.zeros((10, 8))
+    for k, (start, end) in enumerate(bars):
+        way = nodes[end] - nodes[start]
+        lengths[k] = np.linalg.norm(way)
+        for node, sign in ((start, -1), (end, 1)):
+            if node < 4:
+                stretch[k, 2 * node : 2 * node + 2] = sign * way / lengths[k]
+    loads = np.array([0, 0, 0, -100, 0, 0, 0, -100])
+
+    def volume(x):
+        return lengths @ x[:10]
+
+    def unbalanced(x):
+        return stretch.T @ (x[:10] / lengths * (stretch @ x[10:])) - loads
+
+    limits = [{"type": "eq", "fun": unbalanced}, {"type": "ineq", "fun": lambda x: 50 + x[13]}]
+    result = uaos.minimize(
+        volume, [(0.645, np.inf)] * 10 + [(-np.inf, np.inf)] * 8, x0=[0.645] * 10 + [0] * 8,
+        constraints=limits, method="SQP", budget=900,
+    )  # fmt: skip
+    assert result.maxcv <= 1e-6
+    assert result.fun == pytest.approx(160.4728, rel=1e-4)

@@ -43,6 +43,12 @@ _FIRST_LENGTH = 1.0
 # The curvature of the first model, as a share of that along the first step, unless differences are
 # wide. Updates raise one that is too low at once, and a step that is too long costs one point.
 _LOW_CURVATURE = 0.3
+# Multipliers count in the model at most this many times as much as those of least squares. On long
+# steps they are large because the model is curved, and would curve it even more.
+_MOST_MULTIPLIERS = 30.0
+# If the constraints' share of the curvature falls below this share of what it was, the model is
+# lowered with it, unless steps confirm its curvature, but at most to this share of what it was.
+_OUTDATED, _LEAST_LEFT = 0.1, 1e-6
 # Sufficient decrease of the merit (Armijo), as a share of what the model promises.
 _DECREASE = 1e-4
 # Step lengths that a line search tries before it gives up.
@@ -129,7 +135,9 @@ class SQP(RestartingSearch):
     Each iteration solves a quadratic program: a model of the Lagrangian by damped BFGS updates,
     under linear models of the constraints, whose violations are penalized, so that it always has a
     solution. A line search along the solution reduces the l1 merit function f + Σ ρ_i v_i with the
-    violations v_i; where the full step fails, second-order corrections are tried first. The points
+    violations v_i; where the full step fails, second-order corrections are tried first. Multipliers
+    far larger than those of least squares, as long steps have them, are reduced in the model, which
+    is lowered once the multipliers that it was made with have fallen. The points
     of a gradient are one batch, at which the constraints are evaluated as well. The function needs
     a value at infeasible points, too; where it has none, only violations are reduced.
 
@@ -186,7 +194,7 @@ class SQP(RestartingSearch):
         "_old_jacobian", "_multipliers", "_penalties", "_errors", "_direction", "_plain",
         "_promise", "_length", "_moved", "_share", "_least_share", "_error", "_steps", "_spread",
         "_trials", "_returns", "_corrected", "_stalled", "_retrying", "_refined", "_behind",
-        "_updates", "_starts", "_tangents",
+        "_updates", "_bends", "_bent", "_starts", "_tangents",
     )  # fmt: skip
 
     settings: SQPSettings
@@ -280,6 +288,8 @@ class SQP(RestartingSearch):
         self._retrying = self._refined = False
         self._behind = 0
         self._updates = 0
+        self._bends = np.zeros(0)  # the largest curvatures of the constraints in this model
+        self._bent = 0.0  # the most that they have contributed to it
 
     def _end(self) -> None:
         """End the run, and note whether it has led to the best value of all runs."""
@@ -431,6 +441,7 @@ class SQP(RestartingSearch):
             # Where the function is flat, differences for the constraints stay as they are.
             flat = 4.0 * self._noise() / _FIRST_STEP**2 if length == 0 else 0.0
             self._hessian = np.eye(self.dimension) * max(length / _FIRST_LENGTH, flat, 1e-12)
+            self._bends, self._bent = np.zeros(len(self._c)), 0.0
         else:
             self._update_model()
         self._old_x, self._old_f = self._x.copy(), self._f
@@ -468,12 +479,15 @@ class SQP(RestartingSearch):
         """Update the model of the Lagrangian by BFGS with Powell's damping."""
         assert self._old_x is not None
         s = (self._x - self._old_x) / self._scale
-        y = self._gradient - self._old_gradient
-        y = y + (self._jacobian - self._old_jacobian).T @ self._multipliers
+        multipliers = self._limited_multipliers()
+        bends = self._jacobian - self._old_jacobian
+        y = self._gradient - self._old_gradient + bends.T @ multipliers
         sy = float(s @ y)
         if not (np.isfinite(sy) and s.any()):
             return
         self._shorten_differences(s)
+        self._bends = np.maximum(self._bends, np.linalg.norm(bends, axis=1) / np.linalg.norm(s))
+        self._lower_outdated(s, sy, float(self._bends @ np.abs(self._multipliers)))
         if self._updates == 0 and sy > 0:
             low = _LOW_CURVATURE * sy / float(s @ s)
             curvature = float(y @ y) / sy if self._spread > 0 else low
@@ -490,6 +504,30 @@ class SQP(RestartingSearch):
         if np.isfinite(hessian).all():
             self._hessian = 0.5 * (hessian + hessian.T)
             self._updates += 1
+
+    def _limited_multipliers(self) -> FloatArray:
+        """Return the multipliers, reduced where they exceed those of least squares by far."""
+        active = self._equal() | (self._multipliers > 0)
+        free = (self._x > self.low) & (self._x < self.high)
+        slopes = self._jacobian[np.ix_(active, free)]
+        if not (slopes.size and np.isfinite(slopes).all()):
+            return self._multipliers
+        estimate = np.linalg.lstsq(slopes.T, -self._gradient[free], rcond=1e-8)[0]
+        estimate = np.where(self._equal()[active], estimate, np.maximum(estimate, 0.0))
+        norms = np.linalg.norm(self._jacobian[active], axis=1)
+        size = float(np.linalg.norm(norms * self._multipliers[active]))
+        most = _MOST_MULTIPLIERS * float(np.linalg.norm(norms * estimate))
+        return self._multipliers * (most / size) if size > most else self._multipliers
+
+    def _lower_outdated(self, s: FloatArray, sy: float, bent: float) -> None:
+        """Lower the model and the penalties where they are those of much larger multipliers."""
+        self._bent = max(self._bent, bent)
+        sBs = float(s @ self._hessian @ s)
+        explained = sBs <= self._bent * float(s @ s)
+        if explained and bent < _OUTDATED * self._bent and sy < _OUTDATED * sBs:
+            self._hessian = self._hessian * max(bent / self._bent, sy / sBs, _LEAST_LEFT)
+            self._bent = bent
+            self._penalties = np.zeros(len(self._c))
 
     def _shorten_differences(self, s: FloatArray) -> None:
         """Allow short differences if the last step has shown that the problem is smooth.
