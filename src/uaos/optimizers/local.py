@@ -52,6 +52,13 @@ _UNSEEN_SHARE = 0.3
 _UNSEEN = 100.0
 # Central differences lower the model's curvatures at most by this factor.
 _LEAST_FACTOR = 0.01
+# A run ends when the model promised less than the share _LITTLE of what the run has gained so far
+# for the last _LATEST iterations, and these gained less than the share _KEPT of that: numerical
+# errors of the values, which may be much larger than those of rounding, then hide the slopes.
+# Chosen on BBOB, instances 1 to 3, where it changes one run of 168, and on a cross-validation.
+_LATEST = 3
+_LITTLE = 0.01
+_KEPT = 2e-4
 
 # Usual values and safeguards, which hardly change where runs end.
 
@@ -352,7 +359,7 @@ class LocalSearch(RestartingSearch):
         "_first_step", "_gradient", "_hessian",
         "_offsets", "_directions", "_inner", "_central", "_old_x", "_old_gradient", "_direction",
         "_length", "_trials", "_trial_x", "_trial_f", "_trial_gradient",
-        "_stalled", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
+        "_stalled", "_gains", "_steps", "_next_central", "_retrying", "_behind", "_steepness",
         "_limited", "_low_curvature", "_least_curvature", "_first_f", "_promised",
     )  # fmt: skip
 
@@ -391,6 +398,7 @@ class LocalSearch(RestartingSearch):
         self._trial_f = float("nan")
         self._trial_gradient: FloatArray | None = None
         self._stalled = 0
+        self._gains = np.full((_LATEST, 2), np.inf)  # of recent iterations: gained and promised
         self._steps = 0
         self._next_central = 12
         self._retrying = False
@@ -789,9 +797,10 @@ class LocalSearch(RestartingSearch):
         assert self._trial_x is not None
         gain = self._f - self._trial_f
         self._stalled = self._stalled + 1 if gain <= self._noise(self._f) else 0
+        self._note_gain(gain)
         self._x, self._f = self._trial_x, self._trial_f
         self._trial_x = None
-        if self._stalled >= _MAX_STALLED:
+        if self._stalled >= _MAX_STALLED or self._keeps_no_promise:
             self._end_settled()
             return
         self._steps += 1
@@ -808,9 +817,21 @@ class LocalSearch(RestartingSearch):
         if self._retrying:
             self._end_settled()
             return
+        self._note_gain(0.0)
         self._retrying = True
         self._central = not self._central
         self._phase = "gradient"
+
+    def _note_gain(self, gain: float) -> None:
+        """Remember what an iteration has gained, and what the model had promised."""
+        self._gains = np.append(self._gains[1:], [[gain, self._promised]], axis=0)
+
+    @property
+    def _keeps_no_promise(self) -> bool:
+        """Whether recent iterations promised little, and gained next to nothing of that."""
+        gain, promised = self._gains.sum(axis=0)
+        little = promised < _LITTLE * (self._first_f - self._f)
+        return bool(little and gain < _KEPT * promised)
 
     def _inside(self, points: FloatArray) -> FloatArray:
         return np.minimum(np.maximum(points, self._lowest), self._highest)
