@@ -443,3 +443,32 @@ def test_large_multipliers_of_long_steps_do_not_spoil_the_model():
     )  # fmt: skip
     assert result.maxcv <= 1e-6
     assert result.fun == pytest.approx(160.4728, rel=1e-4)
+
+
+def test_interchangeable_coordinates_are_moved_apart():
+    """Five circles in a square: all start at its center, where their slopes are the same."""
+    pairs = np.triu_indices(5, 1)
+
+    def gaps(z):
+        places = z[:10].reshape(5, 2)
+        distances = np.hypot(*(places[:, None] - places[None]).T)[pairs]
+        return np.concatenate([distances - 2 * z[10], z[:10] - z[10], 1 - z[:10] - z[10]])
+
+    box = [(0, 1)] * 10 + [(0, 0.5)]
+    inside = {"type": "ineq", "fun": gaps}
+    settings = {"constraints": inside, "seed": 1, "record": "points"}
+    result = uaos.minimize(lambda z: -z[10], box, budget="30D", **settings)
+    assert result.fun < -0.19  # the largest radius is 0.2071
+    start = [0.5] * 10 + [0.25]
+    given = uaos.minimize(lambda z: -z[10], box, x0=start, budget="2D", method="SQP", **settings)
+    assert np.ptp(given.X[12][:10]) < 1e-9  # a point that is given is a choice
+    assert np.ptp(result.X[12][:10]) > 0.01
+
+
+def test_coordinates_without_effect_are_not_moved_apart():
+    """They are alike, too, but there is nothing to gain."""
+    run = uaos.minimize(
+        lambda x: (x[0] - 2) ** 2, [(-5, 5)] * 3, method="SQP", seed=1, budget=20,
+        constraints={"type": "ineq", "fun": lambda x: 1 - x[0]}, record="points",
+    )  # fmt: skip
+    assert run.X[4] == pytest.approx([1, 0, 0], abs=1e-6)  # after the first gradient

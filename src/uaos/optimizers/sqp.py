@@ -62,6 +62,9 @@ _MET = 1e-6
 _OPTIMAL = 1e-6
 # Larger violations that a step saves are worth at least this many times the rounding errors.
 _WORTH = 100.0
+# Coordinates are alike if their slopes differ by no more than this share of the largest. A run that
+# starts where some are moves those aside by up to this share of the scale.
+_ALIKE, _ASIDE = 1e-8, 0.05
 # Starting points drawn for each run, which starts from the one furthest from earlier starts.
 _DRAWN, _MAX_STARTS = 10, 50
 # Where the box is far wider than the scale, the boxes of starting points grow over this many runs.
@@ -145,9 +148,11 @@ class SQP(RestartingSearch):
     differences. Differences are at least 2 % of the last step, shorter once a step has shown that
     the problem is smooth, and up to 30 % where linear models of the constraints predict badly. In
     every second run, and where the first steps show such roughness, they start with a tenth of the
-    scale, which smooths out small local optima. A run that ends slightly outside the inequalities
-    makes a last step to their feasible side. Where the box is infinite or far wider than `x0` is
-    large, later runs start near `x0` at first, and then farther and farther away.
+    scale, which smooths out small local optima. A run that starts where coordinates are alike, such
+    as the center if the places of equal parts are searched, first moves them apart at random. A run
+    that ends slightly outside the inequalities makes a last step to their feasible side. Where the
+    box is infinite or far wider than `x0` is large, later runs start near `x0` at first, and then
+    farther and farther away.
 
     Parameters
     ----------
@@ -437,6 +442,9 @@ class SQP(RestartingSearch):
     def _use_gradient(self) -> None:
         """Update the model, and choose the next step."""
         if self._old_x is None:
+            if self._independent and self.x0 is None and (alike := self._find_alike()).any():
+                self._start_aside(alike)
+                return
             length = float(np.linalg.norm(self._gradient))
             # Where the function is flat, differences for the constraints stay as they are.
             flat = 4.0 * self._noise() / _FIRST_STEP**2 if length == 0 else 0.0
@@ -454,6 +462,31 @@ class SQP(RestartingSearch):
                 np.append(False, self._equal()),
             )  # fmt: skip
         self._choose_direction()
+
+    def _find_alike(self) -> BoolArray:
+        """Return the coordinates that nothing distinguishes from another one.
+
+        The center of a box is such a point if the places of equal parts are searched: they would
+        move together forever. Slopes of constraints are compared in any order, as each part has
+        its own.
+        """
+        slopes = np.column_stack([self._gradient, np.sort(self._jacobian.T, axis=1)])
+        places = np.column_stack([self._x, self.low, self.high, self._scale])
+        order = np.lexsort([slopes.sum(axis=1), *places.T])
+        differences = np.abs(np.diff(slopes[order], axis=0)).max(axis=1)
+        same = (np.diff(places[order], axis=0) == 0).all(axis=1)
+        same &= differences <= _ALIKE * np.abs(slopes).max()
+        same &= (slopes[order[1:]] != 0).any(axis=1)  # otherwise they have no effect
+        alike = np.zeros(self.dimension, bool)
+        alike[order[1:][same]] = alike[order[:-1][same]] = True
+        return alike
+
+    def _start_aside(self, alike: BoolArray) -> None:
+        """Start the run anew, with these coordinates moved by random lengths."""
+        aside = _ASIDE * self._scale * self.rng.uniform(-1.0, 1.0, self.dimension)
+        self._x = self._inside(self._x + np.where(alike, aside, 0.0))
+        self._f, self._phase = float("nan"), "start"
+        self._begin_run()
 
     def _derivatives(self, columns: FloatArray) -> FloatArray:
         """Return the derivatives of the objective and of the constraints, (D, 1 + M)."""
