@@ -667,7 +667,7 @@ CONTENDERS = {
 }  # fmt: skip
 
 
-@fills("spaces", "spaces-chosen")
+@fills("spaces", "spaces-chosen", "spaces-conditions")
 @fills("mixint", "mixint-chosen", digits=8)
 def spaces(name: str, digits: int = 20) -> str:
     """Return mean ranks on mixed spaces, such as those of the tables of hyper-parameters."""

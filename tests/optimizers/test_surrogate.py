@@ -137,16 +137,6 @@ def test_neighbors_stay_in_the_box_and_change_something() -> None:
     assert set(near[:, 2]) == {0, 1, 2, 3}
 
 
-def test_a_coordinate_that_becomes_active_may_have_any_value() -> None:
-    space = uaos.Space({
-        "k": uaos.Categorical(["a", "b"]), "n": uaos.Integer(0, 9, when={"k": "b"}),
-    })  # fmt: skip
-    coordinates, rng = Coordinates.of(space), np.random.default_rng(1)
-    near = coordinates.neighbors(np.tile([0.0, 4.0], (500, 1)), rng)
-    assert set(near[near[:, 0] == 1, 1]) == set(range(10))
-    assert set(near[near[:, 0] == 0, 1]) == {4.0}
-
-
 def test_neighbors_on_a_log_scale_are_other_integers() -> None:
     space = uaos.Space({"n": uaos.Integer(1, 20, log=True)})
     coordinates, rng = Coordinates.of(space), np.random.default_rng(1)

@@ -109,6 +109,12 @@ def test_what_is_not_known_points_is_refused(known):
         search(known=known)
 
 
+def test_pairs_of_a_dict_and_a_value_are_refused_with_what_is_expected():
+    with raises(InvalidParameter, name="known") as caught:
+        uaos.minimize(lambda p: 0.0, {"a": uaos.Real(0, 1)}, known=[({"a": 1.0}, 2.0)])
+    assert "X is a list of mappings" in str(caught.value)
+
+
 def test_the_record_is_the_same_on_workers(earlier):
     parallel = uaos.minimize(rosenbrock, BOX, budget=60, seed=1, workers=2, record="points")
     assert (parallel.X == earlier.X).all()

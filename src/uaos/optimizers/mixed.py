@@ -71,20 +71,9 @@ class Coordinates:
         shares = (cells + rng.random((n, len(self.low)))) / n
         return self.rounded(self.low + (self.high - self.low) * shares)
 
-    def filled(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return points whose coordinates that are not active are drawn anew.
-
-        A change that makes them active then tries any of their values.
-        """
-        if self.activity is None:
-            return points
-        drawn = self.low + (self.high - self.low) * rng.random(points.shape)
-        return np.where(self.activity.of(points), points, drawn)
-
     def neighbors(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw one neighbor of each point: some of its coordinates are moved, at least one."""
         n, d = points.shape
-        points = self.filled(points, rng)
         changed = rng.random((n, d)) < 1.0 / d
         changed[np.arange(n), rng.integers(d, size=n)] = True
         return self.rounded(np.where(changed, self.moved(points, rng), points))

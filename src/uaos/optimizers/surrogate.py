@@ -156,7 +156,7 @@ class Proposer(Stateful):
             best_points = points[np.argsort(scores, kind="stable")[:_BEST]]
             for _ in range(_ATTEMPTS):
                 name, move = list(MOVES.items())[self._choose(rng)]
-                point = move(coordinates, coordinates.filled(best_points, rng), rng)
+                point = move(coordinates, best_points, rng)
                 if point.tobytes() not in evaluated_keys:
                     return point, name
         if not self.fitted_to <= len(points) < _GROWTH * self.fitted_to:

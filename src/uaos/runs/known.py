@@ -50,12 +50,13 @@ class Known:
         """
         if known is None:
             return None
+        space = problem.space
+        rows = "" if space.names is None else ": X is a list of mappings of names to values"
         invalid = InvalidParameter(
-            f"known is {shortened(known, 80)}; {_EXPECTED}", name="known", value=known
+            f"known is {shortened(known, 80)}; {_EXPECTED}{rows}", name="known", value=known
         )
         if not (isinstance(known, tuple | list) and len(known) == 2 + problem.constrained):
             raise invalid
-        space = problem.space
         named = None if space.names is None else space.names.encode_all(known[0], "known[0]")
         try:
             reduced = space.reduced(known[0]) if named is None else named
