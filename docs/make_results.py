@@ -807,6 +807,20 @@ def few(name: str) -> str:
 
 
 @fills()
+def few_processors() -> str:
+    """Return the same shares, with the code that OpenBLAS has for several types of processor."""
+    rows = [data(name)[0] for name in ("few-Haswell", "few-Nehalem", "few-SkylakeX")]
+    budgets = [name for name in rows[0] if name.isdigit()]
+    return markdown(
+        ("OpenBLAS for", *(f"{b}·D" for b in budgets)),
+        [
+            (core, *(f"{float(r[b]):.3f}".lstrip("0") for b in budgets))
+            for core, r in zip(("Haswell", "Nehalem", "SkylakeX"), rows, strict=True)
+        ],
+    )
+
+
+@fills()
 def constrained() -> str:
     """Return the share of targets reached on bbob-constrained, with a column per contender."""
     rows = data("constrained")
