@@ -87,6 +87,7 @@ def test_a_configuration_file_is_shown_like_a_name(tmp_path: Path) -> None:
         (["run", "--suite", "fails.py"], r"f raised ZeroDivisionError.*\(fails.py, line 3\)"),
         (["nothing"], "'nothing'.*uaos --help"),
         (["methods", "--nothing"], "--nothing.*uaos methods --help"),
+        (["bench", "a.db", "--workers", "2"], "--workers.*--jobs"),
     ],
 )
 def test_bad_input_ends_with_exit_code_2_and_a_clear_line(

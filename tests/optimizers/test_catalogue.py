@@ -327,6 +327,8 @@ def test_hyper_parameters_are_exchanged_by_name() -> None:
 def test_an_unknown_method_is_refused_with_the_near_misses() -> None:
     with raises(UnknownName, name="sade", near="SaDE"):
         uaos.method("sade")
+    with pytest.raises(UnknownName, match=r"a method of SciPy; omit `method`"):
+        uaos.configuration("COBYLA")
     with raises(UnknownName, name="max_gn", near="max_gen"):
         uaos.method("SaDE", max_gn=3)
 

@@ -68,6 +68,9 @@ INTERRUPTED = 130
 # Click's base class of usage errors, whose place in typer depends on the version.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
+# What `--jobs` is called elsewhere, in `uaos.minimize` and other programs.
+_NAMES_OF_JOBS = ("--workers", "--processes", "--n-jobs", "--cores")
+
 
 def main() -> None:
     """Run the command line; invalid input ends with exit code 2 and one line."""
@@ -85,6 +88,8 @@ def main() -> None:
             code = 2
         else:
             command = error.ctx.command_path if error.ctx else "uaos"
+            if getattr(error, "option_name", "") in _NAMES_OF_JOBS:
+                error.possibilities = ["--jobs"]
             code = _failed(f"{error.format_message()} (for help: {command} --help)", 2)
     except UaosError as error:
         code = _failed(str(error), 2)

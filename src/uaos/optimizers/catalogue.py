@@ -138,8 +138,16 @@ def configuration(name: str | os.PathLike[str] | Configuration) -> Configuration
         "(`uaos methods` lists them; a configuration file ends in .toml; on the command line, "
         "--import FILE.py registers custom ones)"
     )
+    if isinstance(name, str) and name.lower() in _SCIPY:
+        hint = "(a method of SciPy; omit `method`, or name BFGS, or SQP for constraints)"
     raise UnknownName("method", name, methods(), hint=hint)
 
+
+# Methods of SciPy that users may ask for.
+_SCIPY = {
+    "nelder-mead", "powell", "cg", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp",
+    "trust-constr", "dual_annealing", "basinhopping", "shgo", "direct",
+}  # fmt: skip
 
 #: Entries that share a name, and what each of them is.
 RELATED: tuple[Mapping[str, str], ...] = (
