@@ -22,6 +22,7 @@ from uaos.fitting import least_squares
 from uaos.history import History
 from uaos.maximization import maximize
 from uaos.minimization import minimize
+from uaos.optimizers.assisted import AssistedCMAES
 from uaos.optimizers.base import Optimizer
 from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.catalogue import configuration, method, methods
@@ -66,9 +67,9 @@ if TYPE_CHECKING:
 __version__ = "0.3.0.dev0"
 
 __all__ = [
-    "CMAES", "LM", "SQP", "Box", "Categorical", "Component", "Configuration", "CoordinateSearch",
-    "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History", "Integer",
-    "LocalSearch", "Member", "Method", "Metric", "MixedSQP", "Operator", "Optimizer",
+    "CMAES", "LM", "SQP", "AssistedCMAES", "Box", "Categorical", "Component", "Configuration",
+    "CoordinateSearch", "DifferentialEvolution", "Draws", "Evidence", "GenerationReward", "History",
+    "Integer", "LocalSearch", "Member", "Method", "Metric", "MixedSQP", "Operator", "Optimizer",
     "OptimizerSettings", "Portfolio", "Probability", "Problem", "PyCMA", "QuadraticSearch",
     "Quality", "Real", "Result", "Selection", "Selector", "Space", "Study", "SuccessReward",
     "Suite", "SurrogateSearch", "UaosError", "WindowReward", "choice", "components",

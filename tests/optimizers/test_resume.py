@@ -25,6 +25,7 @@ SETTINGS = {
     "SQP": {},
     "STEP": {"points": 60},
     "jSO": {"popsize": 20, "restart": "stagnation"},
+    "lq-CMA-ES": {"restarts": "IPOP", "popsize": 9},
     "mixed-SQP": {},
     "portfolio": {"members": ["BFGS", "CMA-ES", "JADE"]},
 }

@@ -50,6 +50,7 @@ CHANGED: dict[str, OptimizerSettings] = {
     "MOS-DE": TournamentSettings(NP=50),
     "SQP": SQPSettings(restarts=False),
     "LM": LeastSquaresSettings(restarts=False),
+    "lq-CMA-ES": CMASettings("IPOP", 0.3, 12, "none", center=True),
     "mixed-SQP": RestartingSettings(restarts=False),
     "QUAD": RestartingSettings(restarts=False),
     "GP": SurrogateSettings(initial=3.0, batch=2),

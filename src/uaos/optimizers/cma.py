@@ -645,7 +645,7 @@ class CMAES(Optimizer):
         n = self.popsize if self.wanted is None else min(self.wanted, self.popsize)
         shape = (n, self.dimension)
         is_first = len(self._z) == 0  # of the run
-        self._z = self.rng.standard_normal(shape)
+        self._z = self._draw(n)
         if is_first and self.x0 is not None and self._runs <= len(self.x0):
             self._z[0] = 0.0  # the point of x0 itself
         self._steps = np.empty(shape)
@@ -657,6 +657,10 @@ class CMAES(Optimizer):
             self._steps, points, self._excess,
         )  # fmt: skip
         return points
+
+    def _draw(self, n: int) -> FloatArray:
+        """Return the steps of n points in units of the distribution."""
+        return self.rng.standard_normal((n, self.dimension))
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         if self.wanted is not None:  # points come as workers are free, not by generations
@@ -839,12 +843,18 @@ class CMAES(Optimizer):
         self._has_left = bool(self._excess.any())
         self._steps = (rows[:, 3:] - self.mean) / (self.sigma * self._width)
         self._z = self._steps @ self._basis.T / np.linalg.norm(self._factor, axis=1)
-        D = self.dimension
-        longest = math.sqrt(D) + 2 * D / (D + 2)
-        shrink = np.minimum(1.0, longest / np.maximum(np.linalg.norm(self._z, axis=1), 1e-300))
+        shrink = np.minimum(
+            1.0, self._longest / np.maximum(np.linalg.norm(self._z, axis=1), 1e-300)
+        )
         self._z *= shrink[:, None]
         self._steps *= shrink[:, None]
         return rows[:, 0].copy()
+
+    @property
+    def _longest(self) -> float:
+        """Length of the longest step of an injected point, in units of the distribution."""
+        D = self.dimension
+        return math.sqrt(D) + 2 * D / (D + 2)
 
     # Exact resume
 

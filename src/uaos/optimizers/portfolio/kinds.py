@@ -122,26 +122,34 @@ KINDS = (
 #: The same where the budget is scarce: steps of a quadratic model take one evaluation each.
 SCARCE_KINDS = (Kind(0, 20.0, (_QUADRATIC,), (_CMA_SHARE,), (_DE_2D,)),)
 
-_IPOP, _IPOP_2, _IPOP_3, _IPOP_6, _IPOP_16, _IPOP_48 = (
-    Seat("CMA-ES", {"center": True, "restarts": "IPOP", "enlarged": factor})
-    for factor in (1.0, 2.0, 3.0, 6.0, 16.0, 48.0)
+_NOISY_SETTINGS = {"center": True, "restarts": "IPOP"}
+_LQ_1, _LQ_2, _LQ_3, _LQ_6 = (
+    Seat("lq-CMA-ES", {**_NOISY_SETTINGS, "enlarged": factor}) for factor in (1.0, 2.0, 3.0, 6.0)
+)
+_IPOP_2, _IPOP_16, _IPOP_48 = (
+    Seat("CMA-ES", {**_NOISY_SETTINGS, "enlarged": factor}) for factor in (2.0, 16.0, 48.0)
 )
 
 #: Kinds where noise hides the differences between points. Gradients are noise then, and one
 #: lucky value keeps a bad point in the population of differential evolution. CMA-ES averages over
-#: its population: the larger the budget, the larger it is.
+#: its population: the larger the budget, the larger it is. Where noise fades toward the optimum, a
+#: quadratic model averages over more points; large populations do without.
 NOISY_KINDS = (
     #    least  kappa  first  then         large
-    Kind(     0, 20.0, (),    (_IPOP,),     (_DE_2D,)),
-    Kind(    60, 20.0, (),    (_IPOP_2,),   (_DE_2D,)),
-    Kind(   200, 20.0, (),    (_IPOP_3,),   (_DE_2D,)),
-    Kind(   700, 20.0, (),    (_IPOP_6,),   (_DE_5D,)),
-    Kind( 2_000, 20.0, (),    (_IPOP_16,),  (_DE_5D,)),
-    Kind( 5_000, 20.0, (),    (_IPOP_48,),  (_DE_5D,)),
+    Kind(     0, 20.0, (),    (_LQ_1,),    (_DE_2D,)),
+    Kind(    60, 20.0, (),    (_LQ_2,),    (_DE_2D,)),
+    Kind(   200, 20.0, (),    (_LQ_3,),    (_DE_2D,)),
+    Kind(   700, 20.0, (),    (_LQ_6,),    (_DE_5D,)),
+    Kind( 2_000, 20.0, (),    (_IPOP_16,), (_DE_5D,)),
+    Kind( 5_000, 20.0, (),    (_IPOP_48,), (_DE_5D,)),
 )  # fmt: skip
 
 #: Kinds where noise hides the differences only later in a run, as near an optimum.
-LATE_NOISE_KINDS = (Kind(0, 20.0, (), (_IPOP_2,), (_DE_2D,)),)
+LATE_NOISE_KINDS = (
+    #    least  kappa  first  then         large
+    Kind(     0, 20.0, (),    (_LQ_2,),    (_DE_2D,)),
+    Kind( 2_000, 20.0, (),    (_IPOP_2,),  (_DE_2D,)),
+)  # fmt: skip
 
 _SQP = Seat("SQP", share=0.8, cap=500, finish_share=0.1, finish_cap=50, restarts=True)
 _SQP_LONG = dataclasses.replace(_SQP, cap=np.inf)
