@@ -1798,10 +1798,6 @@ def noise_rewards() -> str:
 # Tables of the first page of results
 
 
-#: Methods of the literature that were corrected after the runs of literature-20d.md.
-CORRECTED = ("Dyn-GEPv1", "Dyn-GEPv2", "Compass", "Hybrid")
-
-
 @fills()
 def literature() -> str:
     """Return the methods of the literature: what they solve, and uniform choice beside them."""
@@ -1810,8 +1806,6 @@ def literature() -> str:
     rows = []
     for row in table_below("literature-20d.md", "Runs solved"):
         name, test = row["method"], against.get(row["method"])
-        if name in CORRECTED:
-            continue
         worse = test is not None and test["outcome"] == "worse"
         counts = "" if test is None else f"{wins[name, 'uniform']} : {wins['uniform', name]}"
         rows.append((
@@ -1989,7 +1983,7 @@ def noise_calibrate() -> str:
 TABLES |= {
     name: partial(scored, *of)
     for name, of in {
-        "tuned-control": ("tuned-overview", 312), "corrected": ("corrected-overview", 72),
+        "tuned-control": ("tuned-overview", 312),
         "irace-winners": ("irace-winners", 48), "irace-full-winners": ("irace-full-winners", 312),
         "fresh": ("fresh-overview", 120), "ahead": ("ahead-overview", 312),
     }.items()
@@ -2083,9 +2077,6 @@ def phrases() -> dict[str, list[str]]:
             *_phrases_of_tests(),
             *_phrases_of_seven(),
             *_phrases_of_wins(against),
-            "{} are significantly worse over the problems (p = {})".format(
-                *_worse_when_corrected()
-            ),
         ],
         "docs/results/portfolio.md": [
             f"better on {pairs['L-SHADE']['wins']} problems and worse on "
@@ -2272,15 +2263,7 @@ def _phrases_of_wins(against: Mapping[str, Row]) -> list[str]:
 
 def _worse_in_literature(against: Mapping[str, Row]) -> tuple[str, int]:
     """Return how many methods of the literature are worse than uniform choice, and of how many."""
-    rows = [row for name, row in against.items() if name not in CORRECTED]
-    return WORDS[sum(row["outcome"] == "worse" for row in rows)], len(rows)
-
-
-def _worse_when_corrected() -> tuple[str, str]:
-    """Return the corrected methods that are worse than uniform choice, and the p-values."""
-    worse = [row for row in data("corrected-adapting") if row["outcome"] == "worse"]
-    values = (f"{float(row['p_holm']):.1g}" for row in worse)
-    return " and ".join(row["method"] for row in worse), " and ".join(values)
+    return WORDS[sum(row["outcome"] == "worse" for row in against.values())], len(against)
 
 
 def _unsolved() -> str:
