@@ -9,7 +9,6 @@
     python benchmarks/map_grid.py run portfolio FILE members.db     a portfolio, simulated
     python benchmarks/map_grid.py alone HOST FILE       one operator only (nine, mix, wide or alns)
     python benchmarks/map_grid.py describe FILE ...     docs/results/data/map-grid.csv
-    python benchmarks/map_grid.py settings              docs/results/data/map-settings.csv
 
 FILE (.csv) gets a row per run: host, problem, number of the method on the map (-1 is uniform
 choice, -2 the portfolio's own method, -100 - k the operator k alone), seed, and value, the smaller
@@ -18,7 +17,7 @@ continues it. The value is the logarithm of the final error in differential evol
 objective in large neighborhood search, and minus the hypervolume in NSGA-II; in the portfolio it is
 the mean over COCO's targets of the logarithm of the evaluations that it took, ten times the budget
 for a target that was missed. The score of a run is the share of runs with uniform choice on the
-same problem that end with a larger value. `settings` replays methods with other hyper-parameters.
+same problem that end with a larger value.
 """
 
 import csv
@@ -27,7 +26,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -36,16 +34,10 @@ from map import write
 from scipy import stats
 
 import uaos
-from uaos.errors import UaosError
-from uaos.params import parameters
-from uaos.problems.variables import Variable
-from uaos.scenarios import load_map, traces
-from uaos.selection.components import FAMILIES
+from uaos.scenarios import load_map
 
 #: Methods of the grid, drawn evenly over the selections, and runs with uniform choice per problem.
 METHODS, UNIFORM_RUNS = 140, 60
-#: Methods of the upper half that are replayed with other hyper-parameters, and settings of each.
-REDRAWN, SETTINGS = 100, 3
 UNIFORM, LEADER, ALONE = -1, -2, -100
 #: Runs of each operator alone, per problem, and of uniform choice beside them.
 ALONE_RUNS, BESIDE = 5, 40
@@ -320,55 +312,6 @@ def describe(files: list[Path]) -> None:
     write("map-grid", rows)
 
 
-def redrawn(method: uaos.Method, rng: np.random.Generator) -> uaos.Method:
-    """Return a method with hyper-parameters drawn from the ranges that a tuner searches."""
-    content = method.to_dict()
-    while True:
-        for family in FAMILIES:
-            for name, domain in parameters(type(getattr(method, family))).items():
-                if getattr(domain, "tuned", False):
-                    content[family][name] = Variable(name, domain).uniform(rng)
-        content["probability"].update(
-            {name: value / OPERATORS for name, value in content["probability"].items()
-             if name == "p_min"}
-        )  # fmt: skip
-        with suppress(UaosError):  # values that do not fit together are drawn again
-            drawn = uaos.Method.from_dict(content)
-            drawn.selector(OPERATORS, budget=OPERATORS)
-            return drawn
-
-
-def settings() -> None:
-    """Replay methods of the upper half of the map with other hyper-parameters."""
-    scale = load_map()
-    runs = [trace for trace in traces.load("nine", (1,)) if trace.name in scale.replayed]
-    means = scale.replays.mean(axis=1)
-    rng = np.random.default_rng(12)
-    chosen = rng.choice(np.flatnonzero(means > np.median(means)), REDRAWN, replace=False)
-    scores = np.array([
-        [means[number], *(traces.score(redrawn(scale.method(int(number)), rng), runs).mean()
-                          for _ in range(SETTINGS))]
-        for number in chosen
-    ])  # fmt: skip
-    changed = scores[:, 1:]
-    within = changed.var(axis=1, ddof=1).mean()
-    between = max(changed.mean(axis=1).var(ddof=1) - within / SETTINGS, 0.0)
-    rows = {
-        "methods": REDRAWN, "settings of each": SETTINGS,
-        "mean score with defaults": scores[:, 0].mean(),
-        "mean score with drawn settings": changed.mean(),
-        "standard deviation between settings of a method": np.sqrt(within),
-        "standard deviation between methods": np.sqrt(between),
-        "methods of which one of the drawn settings is better":
-            (changed > scores[:, :1]).any(axis=1).mean(),
-        "rank correlation of defaults with means of drawn settings":
-            stats.spearmanr(scores[:, 0], changed.mean(axis=1))[0],
-    }  # fmt: skip
-    write("map-settings", [{"quantity": q, "value": f"{v:.3f}" if isinstance(v, float) else v}
-                           for q, v in rows.items()])  # fmt: skip
-    print(rows)
-
-
 def main() -> None:
     """Run the command that the arguments name."""
     match sys.argv[1:]:
@@ -389,8 +332,6 @@ def main() -> None:
             run("nsga2", Path(file), list(ZDT), nsga2)
         case ["run", "portfolio", file, store]:
             run("portfolio", Path(file), *portfolio(store))
-        case ["settings"]:
-            settings()
         case ["describe", *files] if files:
             describe([Path(file) for file in files])
         case _:

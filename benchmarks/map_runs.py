@@ -3,7 +3,6 @@
     python benchmarks/map_runs.py round 1 FOLDER     all methods that differ, two runs each
     python benchmarks/map_runs.py round 2 FOLDER     the best of round 1, on more problems
     python benchmarks/map_runs.py round 3 FOLDER     the best of round 2, on all functions, longer
-    python benchmarks/map_runs.py settings FOLDER    a sample with other hyper-parameters
     python benchmarks/map_runs.py sample FOLDER      a sample on all functions, three budgets
     python benchmarks/map_runs.py describe [FOLDER]  data files of docs/results; those that need no
                                                      more than the data set, without a folder
@@ -19,8 +18,11 @@ problem, that end with a larger error: 0.5 is as good as uniform choice.
 
 import dataclasses
 import itertools
+import math
 import sys
+import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +32,8 @@ from scipy import stats
 import uaos
 from uaos.errors import UaosError
 from uaos.experiments import Plan, Progress, Store, Unit, run
+from uaos.experiments.recorder import Recorder
+from uaos.experiments.unit import Finished, outcome
 from uaos.optimizers.configuration import UNIFORM
 from uaos.problems import Problem
 from uaos.scenarios import MethodMap, load_map
@@ -62,11 +66,20 @@ class Round:
     def assignment(self, n_methods: int) -> np.ndarray:
         """Return which methods run on which problems, (methods, problems).
 
-        All combinations of `runs` problems are equally frequent, whatever the components.
+        All combinations of `runs` problems are equally frequent, whatever the components; all
+        problems, where there are more combinations than methods.
         """
-        problems = len(self.functions)
-        combinations = list(itertools.combinations(range(problems), self.runs))
-        order = np.random.default_rng(1).permutation(n_methods)
+        problems, rng = len(self.functions), np.random.default_rng(1)
+        order = rng.permutation(n_methods)
+        if math.comb(problems, self.runs) <= n_methods:
+            combinations = list(itertools.combinations(range(problems), self.runs))
+        else:  # one permutation of the problems after the other, cut into parts
+            parts = problems // self.runs
+            permutations = [rng.permutation(problems) for _ in range(-(-n_methods // parts))]
+            combinations = [
+                tuple(part) for drawn in permutations
+                for part in drawn[: parts * self.runs].reshape(parts, self.runs)
+            ]  # fmt: skip
         assigned = np.zeros((n_methods, problems), bool)
         for place, method in enumerate(order):
             assigned[method, combinations[place % len(combinations)]] = True
@@ -82,21 +95,27 @@ ROUNDS = (
 )
 
 
-#: The problems that methods with other hyper-parameters run on, and how many methods do.
-SETTINGS = Round(4, SOME, instance=6, budget=500, runs=8, references=100, methods=150)
 #: Runs of a random sample of the methods on all functions, by budget.
 SAMPLES = (
     Round(5, ALL, instance=8, budget=100, runs=2, references=60, methods=2208),
     Round(6, ALL, instance=8, budget=500, runs=2, references=60, methods=2208),
     Round(7, ALL, instance=8, budget=2000, runs=2, references=30, methods=276),
 )
-#: Random settings of each method that runs with other hyper-parameters, beside the default.
-DRAWN = 3
-
 #: Methods of the last round that are confirmed on fresh instances.
 WINNERS = 20
 #: Configurations whose methods were tuned.
 TUNED = ("U-AOS-FW", "RecPM-tuned", "PM-AdapSS-tuned", "F-AUC-MAB-tuned", "Compass-tuned", "mix")
+
+
+def generations(
+    configuration: uaos.Configuration, problem: Problem, budget: int, seed: int
+) -> Iterator[np.ndarray]:
+    """Yield the values of a run, generation by generation."""
+    optimizer = configuration.build(problem.bounds, seed=seed, history=False, budget=budget)
+    while optimizer.evaluations < budget:
+        values = problem.evaluate(optimizer.ask())
+        yield values
+        optimizer.tell(values)
 
 
 def final_error(
@@ -107,16 +126,30 @@ def final_error(
     if isinstance(algorithm, str):
         algorithm = uaos.configuration(algorithm)
     host = dataclasses.replace(algorithm.settings, NP=NP)
-    run = uaos.Configuration("map", method, host).build(
-        problem.bounds, seed=seed, history=False, budget=budget
-    )
-    best = np.inf
-    while run.evaluations < budget:
-        values = problem.evaluate(run.ask())
-        best = min(best, float(values.min()))
-        run.tell(values)
+    configuration = uaos.Configuration("map", method, host)
+    best = min(float(v.min()) for v in generations(configuration, problem, budget, seed))
     assert problem.optimum is not None
     return float(np.log10(max(best - problem.optimum, PRECISION)))
+
+
+def run_without_course(unit: Unit, problem: Problem, configuration: uaos.Configuration) -> Finished:
+    """Make one run of a plan as `run_unit` does, but keep neither its trace nor its course.
+
+    Its time is that of the processor.
+    """
+    begin, recorder = time.thread_time(), Recorder(problem.optimum)
+    for values in generations(configuration, problem, unit.budget, unit.seed):
+        if values.min() < recorder.best:
+            recorder.see(values)
+        else:
+            recorder.evaluations += len(values)
+        if recorder.solved:
+            break
+    return Finished(
+        outcome(unit, problem, evaluations=recorder.evaluations, best=recorder.best,
+                error=recorder.error, hits=recorder.hits, seconds=time.thread_time() - begin),
+        None,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,15 +184,21 @@ class RoundPlan(Plan):
 
 
 def complete(
-    file: Path, this: Round, methods: Mapping[int, uaos.Method], dask: str | None = None
+    file: Path, this: Round, methods: Mapping[int, uaos.Method], where: str | None = None
 ) -> None:
-    """Make the runs of a round that are missing in its store, on all processors or on Dask."""
+    """Make the runs of a round that are missing in its store.
+
+    On all processors, in this process ("here"), or on Dask by its address.
+    """
+    executor = ThreadPoolExecutor(1) if where == "here" else None
+    dask = None if executor else where
 
     def show(progress: Progress) -> None:
         print(f"round {this.number}: {progress.over} of {progress.total}", end="\r", flush=True)
 
     try:
-        run(RoundPlan.of_methods(this, methods), file, dask=dask, on_progress=show)
+        plan = RoundPlan.of_methods(this, methods)
+        run(plan, file, executor, dask=dask, on_progress=show, work=run_without_course)
     except UaosError as error:
         sys.exit(f"\n{error}")
 
@@ -286,42 +325,6 @@ def regression(
     covariance = np.cov(held_out[ridge], y, aweights=weights)
     agreement = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
     return estimates, float(agreement)
-
-
-def describe_settings(folder: Path) -> list[dict[str, object]]:
-    """Return what other hyper-parameters change in real runs of methods of the upper half.
-
-    Deviations are estimated without the noise of runs: by the covariance of the means of two
-    halves of the problems. The best setting of each method is chosen on one half and judged on
-    the other, both ways.
-    """
-    values = scores(read_round(folder / "settings.db"))
-    values = (values - values.mean(axis=0) + values.mean()).reshape(-1, DRAWN + 1, len(SOME))
-    halves = np.stack([values[..., ::2].mean(axis=-1), values[..., 1::2].mean(axis=-1)])
-    drawn = halves[..., 1:]
-    methods, within = drawn.mean(axis=-1), drawn - drawn.mean(axis=-1, keepdims=True)
-    settings = float((within[0] * within[1]).sum() / within[0].size * DRAWN / (DRAWN - 1))
-    between = float(np.cov(methods)[0, 1]) - settings / DRAWN
-    best = halves.argmax(axis=-1)  # by half and method
-    chosen, judged = (
-        np.mean([np.take_along_axis(halves[h], best[c][:, None], 1)[:, 0] for c, h in pairs], 0)
-        for pairs in (((0, 0), (1, 1)), ((0, 1), (1, 0)))
-    )
-    means = values.mean(axis=-1)
-    gain = judged - means[:, 0]
-    half = stats.t.ppf(0.975, len(gain) - 1) * gain.std(ddof=1) / np.sqrt(len(gain))
-    rows = {
-        "methods": len(values), "random settings of each": DRAWN,
-        "mean score with defaults": means[:, 0].mean(),
-        "mean score with random settings": means[:, 1:].mean(),
-        "standard deviation between settings of a method": np.sqrt(max(0.0, settings)),
-        "standard deviation between methods": np.sqrt(max(0.0, between)),
-        "best of the four settings, where it was chosen": chosen.mean(),
-        "best of the four settings, on other problems": judged.mean(),
-        "the same less defaults": gain.mean(), "its interval, ±": half,
-    }  # fmt: skip
-    return [{"quantity": q, "value": f"{v:.3f}" if isinstance(v, float) else v}
-            for q, v in rows.items()]  # fmt: skip
 
 
 def spread(method_map: MethodMap) -> list[dict[str, object]]:
@@ -478,7 +481,6 @@ def describe(folder: Path | None) -> None:
     method_map = load_map()
     if folder is not None:
         write("map-rounds", regression_to_the_mean(folder))
-        write("map-run-settings", describe_settings(folder))
     write("map-published", published(method_map))
     estimates, agreement = regression(method_map.replays, method_map.runs, method_map.shape)
     replays, rows = method_map.replays.mean(axis=1), spread(method_map)
@@ -492,25 +494,9 @@ def describe(folder: Path | None) -> None:
     ])  # fmt: skip
 
 
-def run_settings(folder: Path) -> None:
-    """Run methods of the upper half of round 1 with default and with random hyper-parameters."""
-    from map_grid import redrawn
-
-    method_map, content = load_map(), read_round(folder / "round-1.db")
-    runs = first_runs(method_map.replays, folder)
-    estimates = regression(method_map.replays, runs, method_map.shape)[0][content["methods"]]
-    upper = content["methods"][estimates > np.median(estimates)]
-    rng = np.random.default_rng(13)
-    chosen = [method_map.method(int(k)) for k in rng.choice(upper, SETTINGS.methods, replace=False)]
-    every = [m for own in chosen for m in (own, *(redrawn(own, rng) for _ in range(DRAWN)))]
-    complete(folder / "settings.db", SETTINGS, dict(enumerate(every)))
-
-
 def main() -> None:
     """Run the command that the arguments name."""
     match sys.argv[1:]:
-        case ["settings", folder]:
-            run_settings(Path(folder))
         case ["sample", folder]:
             method_map = load_map()
             for this in SAMPLES:

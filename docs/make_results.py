@@ -1188,14 +1188,11 @@ def map_run_contrasts() -> str:
 def map_findings() -> str:
     """Return three findings with effects, commands, and what would refute them."""
     greedy = by_name(data("map-run-contrasts"), "runs")["all"]
-    groups = by_name(data("map-final-groups"), "group")
-    best, ahead = groups["best of the rounds"], groups["best of the rounds less published"]
+    groups = by_name(data("map-halving-groups"), "group")
+    best, ahead = groups["halving"], groups["halving less published"]
     (pair,) = [r for r in data("map-mix-fresh")
                if (r["first"], r["second"]) == ("mix", "mix-shares")]  # fmt: skip
-    intervals = [
-        f"{float(r['share']):.3f} ({float(r['low']):.3f} to {float(r['high']):.3f})"
-        for r in (best, ahead)
-    ]
+    intervals = ["{score:.3f} ± {interval:.3f}".format_map(cells(r)) for r in (best, ahead)]
     lower = "{difference:.3f} ± {interval:.3f} lower".format_map(cells(greedy))
     agreement = {host: map_alignment_of(host)["alone"] for host in ("mix", "wide")}
     rows = [
@@ -1204,7 +1201,7 @@ def map_findings() -> str:
          "greedy selections ahead on most of BBOB's functions, with the other defaults as here"),
         ("the best of all methods are level with uniform choice (3)", f"{intervals[0]}; "
          f"{intervals[1]} ahead of the literature",
-         "`python benchmarks/map_runs.py confirm final.db`",
+         "`python benchmarks/map_halving.py describe runs`",
          "a method significantly ahead of uniform choice on fresh instances"),
         ("adapting pays where what gains at once also gets far alone (4)",
          f"rank correlation {agreement['mix']} with the operators of `mix` and {agreement['wide']} "
@@ -1384,10 +1381,18 @@ def map_grid_agreement() -> float:
     return rank_correlation([(first[m], second[m]) for m in sorted(first.keys() & second.keys())])
 
 
-@fills("map-settings", "map-run-settings")
-def map_settings(name: str) -> str:
-    """Return what other hyper-parameters change, in replays or in real runs."""
-    return table(data(name), {"": "{quantity}", "value": "{value}"})
+@fills()
+def map_settings() -> str:
+    """Return what other hyper-parameters change, in replays and in real runs."""
+    columns: dict[str, dict[str, str]] = {}
+    for row in data("map-settings"):
+        cell = "{value:z.3f} ({low:z.3f} to {high:z.3f})".format_map(cells(row))
+        columns.setdefault(row["quantity"], {})[row["runs"]] = cell.replace("-", "−")
+    sizes = dict.fromkeys((row["runs"], row["methods"]) for row in data("map-settings"))
+    names = [f"{name}, {int(methods):,} methods" for name, methods in sizes]
+    return markdown(("", *names), [
+        (quantity, *(own[runs] for runs, _ in sizes)) for quantity, own in columns.items()
+    ])  # fmt: skip
 
 
 @fills()
@@ -1423,33 +1428,42 @@ def map_policy() -> str:
 
 
 @fills()
-def map_final() -> str:
-    """Return the best methods of the rounds beside others on fresh instances."""
-    tests = by_name(data("map-final-adapting"))
-    components = {r["method"]: r["components"].replace("_", " ") for r in data("map-winners")}
-    ranked = sorted(overview("map-final", ("all",)), key=lambda row: float(row[3]))
-    kinds = {"real-": 10, "": 6, "-method": 6, "uniform": 1}
-    left = dict(kinds)
-    table = []
-    for method, _, area, rank in ranked:
-        kind = _kind_of_final(method)
-        left[kind] -= 1
-        if left[kind] < 0:
-            continue
-        test = tests.get(method)
-        cells = (test["wins"], test["losses"]) if test else ("", "")
-        name = f"{method}: {components[method]}" if method in components else method
-        table.append((name, area, rank, *cells))
-    names = ("method", "ECDF area", f"mean rank of {len(ranked)}", "better than uniform on",
-             "worse on")  # fmt: skip
-    return markdown(names, table)
+def map_halving() -> str:
+    """Return the rounds of successive halving."""
+    rows = [row | {"agreement": row["agreement"] and f"{cells(row)['agreement']:z.2f}"}
+            for row in data("map-halving")]  # fmt: skip
+    return table(rows, {
+        "round": "{round}", "methods": "{methods:,.0f}",
+        "runs of each": "{runs} of {budget:,.0f}·D", "mean score": "{mean:.3f}",
+        "mean of those kept": "{of those kept:.3f}",
+        "rank correlation with earlier rounds": "{agreement}",
+        "former winners among them": "{former winners}",
+    })  # fmt: skip
 
 
-def _kind_of_final(method: str) -> str:
-    """Return which part of the last table a method belongs to."""
-    if method.startswith("real-") or method == "uniform":
-        return method if method == "uniform" else "real-"
-    return "-method" if method.endswith("-method") else ""
+@fills()
+def map_halving_groups() -> str:
+    """Return the scores of groups of methods on fresh instances."""
+    return table(data("map-halving-groups"), {
+        "methods": "{group}", "number": "{methods}",
+        "mean score, 95 % interval": "{score:.3f} ± {interval:.3f}",
+    })  # fmt: skip
+
+
+@fills()
+def map_halving_methods() -> str:
+    """Return the best methods of each kind on fresh instances."""
+    left = {"halving": 8, "former rounds": 3, "published": 4, "tuned": 3}
+    rows = []
+    for row in sorted(data("map-halving-methods"), key=lambda row: -float(row["score"])):
+        left[row["kind"]] -= 1
+        if left[row["kind"]] >= 0:
+            rows.append(row | {"components": row["components"].replace("_", " ")})
+    return table(rows, {
+        "method": "{method}: {components}", "score, 95 % interval": "{score:.3f} ± {interval:.3f}",
+        "ahead on": "{ahead} of {functions}", "p, Holm": "{p}",
+        "on the two instances": "{instance 93:.2f}, {instance 94:.2f}",
+    })  # fmt: skip
 
 
 @fills()
@@ -1475,8 +1489,6 @@ def _phrases_of_runs() -> list[str]:
         for name in ("mean", "deviation of the methods", "share above 0.5")
     )
     low, high = (float(spread["share above 0.5"][key]) for key in ("low", "high"))
-    settings = by_name(data("map-run-settings"), "quantity")
-    gain, half = (settings[name]["value"] for name in ("the same less defaults", "its interval, ±"))
     grid = by_name(data("map-grid"), "host")
     contrasts = by_name(data("map-run-contrasts"), "runs")
     return [
@@ -1496,7 +1508,6 @@ def _phrases_of_runs() -> list[str]:
         ).replace("%", " %"),
         *("{mean:.3f} ± {mean, interval:.3f}".format_map(cells(contrasts[runs]))
           for runs in ("100·D", "500·D", "2,000·D")),
-        f"scores {gain.lstrip('-')} ± {half} less",
         f"On average a method's run beats {mean:.2f}",
         f"have a standard deviation of {deviation:.2f}, so that {share:.0%}".replace("%", " %"),
         f"(95 % interval: {100 * low:.0f} to {100 * high:.0f} %)",
@@ -1532,6 +1543,53 @@ def _phrases_of_the_best() -> list[str]:
             *(mean(int(row[key]) for row in again.values()) for key in ("wins", "losses"))
         ),
         f"on the two sets {repeated:.2f}",
+    ]
+
+
+def _phrases_of_halving() -> list[str]:
+    """Return what the page of the map says of successive halving, and of other settings."""
+    rounds, methods = data("map-halving"), data("map-halving-methods")
+    later = [float(row["agreement"]) for row in rounds[1:]]
+    selections = [row["components"].rpartition(" / ")[2] for row in methods
+                  if row["kind"] == "halving"]  # fmt: skip
+    cautious = sum(name in ("proportional", "shares") for name in selections)
+    group = by_name(data("map-halving-groups"), "group")["halving"]
+    ahead = sum(float(r["p"]) < 0.05 and float(r["score"]) > 0.5 for r in methods)
+    behind = [r["method"].replace("-tuned-method", "") for r in methods
+              if float(r["p"]) < 0.05 and float(r["score"]) < 0.5]  # fmt: skip
+    both, winners = (
+        [tuple(float(r[f"instance {i}"]) for i in (93, 94)) for r in methods if r["kind"] in kinds]
+        for kinds in (("halving", "former rounds", "published", "tuned"),
+                      ("halving", "former rounds"))
+    )  # fmt: skip
+    settings: dict[str, dict[str, Row]] = {"replays": {}, "real runs": {}}
+    for row in data("map-settings"):
+        settings[row["runs"]][row["quantity"]] = row
+    share = {runs: own["share of settings in the variance of drawn methods"]
+             for runs, own in settings.items()}  # fmt: skip
+    slopes = data("map-settings-slopes")
+    return [
+        f"between {min(later):.2f} and {max(later):.2f}".replace("-", "−"),
+        f"{rounds[-1]['former winners']} of the 20 former winners reach the last round",
+        f"{cautious} choose in proportion or by shares, and {WORDS[selections.count('greedy')]} "
+        "greedily",
+        f"{float(rounds[-1]['of those kept']):.2f} in the last round, and "
+        f"{float(group['score']):.2f} on fresh instances",
+        "No method is significantly ahead" if ahead == 0 else f"{ahead} methods are ahead",
+        f"{', '.join(behind[:-1])} and the tuned {behind[-1]} are significantly behind",
+        f"is {rank_correlation(both):.2f} over all {len(both)}, but "
+        f"{rank_correlation(winners):.2f} over the {len(winners)} winners".replace("-", "−"),
+        f"{float(share['replays']['value']):.0%} of the variance".replace("%", " %"),
+        "by {1} (with defaults, in these runs, {0})".format(
+            *(
+                "{difference:.3f} ± {interval:.3f}".format_map(cells(row))
+                for row in data("map-settings-contrasts")
+            )
+        ),
+        f"none of {len(slopes)} hyper-parameters"
+        if all(float(r["p"]) > 0.05 for r in slopes)
+        else "some of the hyper-parameters",
+        *(f"{int(own['mean score with defaults']['methods']):,} of" for own in settings.values()),
     ]
 
 
@@ -2047,6 +2105,7 @@ def phrases() -> dict[str, list[str]]:
         "docs/results/map.md": [
             *_phrases_of_runs(),
             *_phrases_of_the_best(),
+            *_phrases_of_halving(),
             *_phrases_of_mix(),
         ],
         "docs/results/map-details.md": _phrases_of_details(),
