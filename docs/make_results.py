@@ -684,6 +684,16 @@ def spaces_all() -> str:
     return _rank_table(common + chosen)
 
 
+@fills()
+def mixint_seeds() -> str:
+    """Return mean ranks of the medians over five seeds on one instance of bbob-mixint."""
+    keys = ("problem", "contender", "budget")
+    further = data("mixint-seeds")
+    runs = {tuple(row[key] for key in keys) for row in further}
+    first = [row for row in data("mixint") if tuple(row[key] for key in keys) in runs]
+    return _rank_table(first + further, digits=8)
+
+
 def spaces_phrases() -> list[str]:
     """Return which tables the page of spaces has, and what it says of the first two seeds alone."""
     sets = []
