@@ -1596,6 +1596,9 @@ def _phrases_of_halving() -> list[str]:
                 for row in data("map-settings-contrasts")
             )
         ),
+        "(correlation {value:.2f}, {low:.2f} to {high:.2f})".format_map(
+            cells(settings["replays"]["correlation of a method's defaults with its other settings"])
+        ),
         f"none of {len(slopes)} hyper-parameters"
         if all(float(r["p"]) > 0.05 for r in slopes)
         else "some of the hyper-parameters",
