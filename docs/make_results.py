@@ -922,7 +922,7 @@ def engineering() -> str:
     })  # fmt: skip
 
 
-@fills("cutest", "cutest-constrained", "cutest-bounds", "cutest-larger")
+@fills("cutest", "cutest-constrained", "cutest-bounds", "cutest-larger", "cutest-again")
 def cutest(name: str) -> str:
     """Return the shares of CUTEst problems solved."""
     runs = data(name)
