@@ -85,3 +85,11 @@ def test_points_for_many_workers_need_no_model():
         sphere, BOX, method="lq-CMA-ES", budget=200, seed=1, workers=4, schedule="async"
     )
     assert result.fun < 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_values_of_any_size(scale):
+    """Squares of them under- or overflow."""
+    optimizer = AssistedCMAES(BOX, seed=1, budget=600)
+    assert evaluations(optimizer, lambda x: scale * sphere(x)) == 600
+    assert optimizer.best_fitness < 1e-6 * scale

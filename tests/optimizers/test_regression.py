@@ -100,3 +100,13 @@ def test_steps_stay_in_the_radius():
     saddle = fitted(lambda x: x[0] ** 2 - x[1] ** 2 + 0.1 * x[1])
     step = saddle.step(np.zeros(2), np.eye(2), 2.0)
     np.testing.assert_allclose(step, [0, -2], atol=1e-4)
+
+
+def test_a_fit_that_fails_leaves_no_model():
+    """Axes of a distribution that has collapsed."""
+    regression = Regression(2)
+    points = np.random.default_rng(1).uniform(-1, 1, (20, 2))
+    regression.add(points, np.linspace(0, 1, 20), least=0)
+    regression.fit(np.zeros(2), np.full((2, 2), np.nan), np.full(2, np.nan))
+    assert not regression.fitted
+    assert regression.agreement(15) == 0.0

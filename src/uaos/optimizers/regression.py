@@ -25,6 +25,8 @@ _FALL = 5.0
 _RIDGE = 1e-12
 # The most that a value contributes to its own prediction.
 _MOST_LEVERAGE = 0.9999
+# Values above this are divided by the largest, as their squares overflow.
+_HUGE = 1e100
 # Halvings of the interval in which the length of a step is met.
 _HALVINGS = 40
 
@@ -88,13 +90,14 @@ class Regression(Stateful):
     """
 
     state_names: ClassVar[tuple[str, ...]] = (
-        "points", "values", "fitted", "center", "axes", "constant", "slope", "curvature",
+        "points", "values", "fitted", "center", "axes", "unit", "constant", "slope", "curvature",
     )  # fmt: skip
 
     def __init__(self, dimension: int) -> None:
         self.points, self.values = np.zeros((0, dimension)), np.zeros(0)
         self.fitted = False
         self.center, self.axes = np.zeros(dimension), np.eye(dimension)
+        self.unit = 1.0  # of the values of the model
         self.constant, self.slope = 0.0, np.zeros(dimension)
         self.curvature = np.zeros((dimension, dimension))
         self._left_out = np.zeros(0)  # predictions of the values, each without itself
@@ -134,12 +137,16 @@ class Regression(Stateful):
         chosen = max(self._sizes[kind] + 2, int(_FITTED * (count + 1)))
         order = np.argsort(self.values, kind="stable")[:chosen]
         self.center, self.axes = center, axes if kind == 2 else np.diag(1.0 / scale)
-        design = self._terms(self.points[order], kind)
         weights = np.linspace(_FALL, 1.0, len(order))
-        offset = float(self.values[order[0]])
-        self.fitted = self._solve(design, self.values[order] - offset, weights, order, kind)
-        self.constant += offset
-        self._left_out[order] += offset
+        largest = float(np.abs(self.values[order]).max())
+        self.unit = largest if largest > _HUGE else 1.0
+        values = self.values[order] / self.unit
+        with np.errstate(all="ignore"):  # where the axes are not finite, there is no model
+            design = self._terms(self.points[order], kind)
+            self.fitted = self._solve(design, values - values[0], weights, order, kind)
+        if self.fitted:
+            self.constant += float(values[0])
+            self._left_out = self.unit * (self._left_out + values[0])
 
     def _terms(self, points: FloatArray, kind: int) -> FloatArray:
         """Return the columns of the regression."""
@@ -195,7 +202,8 @@ class Regression(Stateful):
         """Return the values of the model at points, (n, D)."""
         Z = (points - self.center) @ self.axes.T
         bends = np.sum((Z @ self.curvature) * Z, axis=1)
-        values: FloatArray = self.constant + Z @ self.slope + 0.5 * bends
+        with np.errstate(over="ignore"):
+            values: FloatArray = self.unit * (self.constant + Z @ self.slope + 0.5 * bends)
         return values
 
     def agreement(self, count: int) -> float:
