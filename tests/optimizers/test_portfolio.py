@@ -5,7 +5,7 @@ import pytest
 from raising import raises
 
 import uaos
-from uaos.errors import InvalidParameter
+from uaos.errors import InvalidFeedback, InvalidParameter
 from uaos.optimizers.portfolio import Member, default_members, leader_method
 
 BOX = [(-5.0, 5.0)] * 3
@@ -329,3 +329,21 @@ def test_a_portfolio_of_steps_continues_exactly_in_the_middle_of_one(tmp_path):
 def test_a_step_is_a_positive_number_of_evaluations():
     with raises(InvalidParameter, name="step", value=-1):
         stepped(step=-1)
+
+
+def test_violations_are_refused_where_members_cannot_handle_them():
+    portfolio = uaos.Portfolio([(-2, 2)] * 2, budget=200, seed=1)
+    points = portfolio.ask()
+    with pytest.raises(InvalidFeedback, match="constrained=True"):
+        portfolio.tell(np.ones(len(points)), np.zeros(len(points)))
+    assert portfolio.evaluations == 0
+    portfolio.tell(np.ones(len(points)))
+    assert portfolio.evaluations == len(points)
+
+
+def test_a_portfolio_for_constraints_takes_violations():
+    portfolio = uaos.Portfolio([(-2, 2)] * 2, budget=200, seed=1, constrained=True)
+    while not portfolio.done:
+        points = portfolio.ask()
+        portfolio.tell((points**2).sum(axis=1), np.maximum(1 - points[:, 0], 0))
+    assert portfolio.best_fitness == pytest.approx(1, abs=1e-3)

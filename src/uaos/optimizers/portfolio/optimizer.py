@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uaos.arrays import BoolArray, FloatArray
+from uaos.errors import InvalidFeedback
 from uaos.history import History
 from uaos.jit import njit
 from uaos.optimizers import catalogue
 from uaos.optimizers.base import Optimizer, feasibility
+from uaos.optimizers.base.feedback import Feedback
 from uaos.optimizers.base.outstanding import Batch
 from uaos.optimizers.base.settings import OptimizerSettings
 from uaos.optimizers.portfolio.kinds import Traits, default_members
@@ -428,6 +431,16 @@ class Portfolio(Optimizer):
         if value < finisher.best_fitness or not in_first_run:
             finisher.restart_from(point)
             self._finishing = True
+
+    def _count(
+        self, points: FloatArray, values: ArrayLike, violations: ArrayLike | None
+    ) -> Feedback:
+        if violations is not None and not all(m.handles(["constraints"]) for m in self.members):
+            raise InvalidFeedback(
+                "some members of this portfolio cannot handle constraints; build it with "
+                "constrained=True. Nothing was changed"
+            )
+        return super()._count(points, values, violations)
 
     def _learn(self, points: FloatArray, values: FloatArray) -> None:
         k, shares = self._chosen, None if self.history is None else self.probabilities
