@@ -7,6 +7,7 @@
     python benchmarks/noise.py beside beside.csv --seeds 5 --budget 100
     python benchmarks/noise.py outside outside.csv --seeds 2 --budget 200
     python benchmarks/noise.py calibrate calibrate.csv --runs 1000 --budgets 300
+    python benchmarks/noise.py skewed skewed.csv
     python benchmarks/noise.py credit credit.csv --repetitions 100
     python benchmarks/noise.py rewards rewards.csv --instances 1-5
 
@@ -18,7 +19,8 @@ archive. `detect` counts the evaluations of noiseless functions that are
 spent on noticing noise, and compares the runs with and without it. `beside` compares the points
 that libraries return on noisy versions of functions by their true values, `outside` on the
 problems of `noise_problems.py`, or with `--choose` on those by which the default is chosen.
-`calibrate` writes by how many standard errors estimates differ from true values. `credit` compares
+`calibrate` writes by how many standard errors estimates differ from true values, `skewed` how often
+other intervals would cover them. `credit` compares
 rewards in scenarios with and without noise, `rewards` in differential evolution on functions of
 COCO.
 """
@@ -38,6 +40,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 import uaos
+from uaos.runs.noise import PointEstimate
 
 if TYPE_CHECKING:
     from noise_problems import NoisyProblem
@@ -450,6 +453,32 @@ def run_calibrate(arguments: argparse.Namespace) -> None:
                 file.flush()
 
 
+def run_skewed(arguments: argparse.Namespace) -> None:
+    """Write how often intervals around means of a few values cover the true mean, by formula.
+
+    The formulas are the package's, and Johnson's (1978) t with its constant term, and with both.
+    """
+    n, rng = 15, np.random.default_rng(1)
+    samples = {
+        "normal": rng.standard_normal((arguments.runs, n)),
+        "heavy tails (Student, 3)": rng.standard_t(3, (arguments.runs, n)),
+        "skewed (exponential)": rng.standard_exponential((arguments.runs, n)) - 1,
+    }
+    with open(arguments.out, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["noise", "values", "runs", "present", "constant", "both"])
+        for kind, values in samples.items():
+            estimate = PointEstimate(np.zeros(1))
+            estimate.include(values[0])
+            mean, deviation = values.mean(axis=1), values.std(axis=1, ddof=1)
+            error = estimate.error() / estimate.deviation * deviation
+            cubes = np.sum((values - mean[:, None]) ** 3, axis=1) * n / (n - 1) / (n - 2)
+            constant = mean + cubes / (6 * n * deviation**2)
+            both = constant + cubes / (3 * deviation**4) * mean**2
+            covered = [np.mean(np.abs(m) <= 2 * error) for m in (mean, constant, both)]
+            writer.writerow([kind, n, arguments.runs, *(f"{share:.4f}" for share in covered)])
+
+
 # Credit
 
 
@@ -579,6 +608,9 @@ def main() -> None:
     calibrate.add_argument("out")
     calibrate.add_argument("--runs", type=int, default=1000)
     calibrate.add_argument("--budgets", type=int, nargs="+", default=[300, 1000])
+    skewed = command("skewed", run_skewed)
+    skewed.add_argument("out")
+    skewed.add_argument("--runs", type=int, default=100_000)
     credit = command("credit", run_credit)
     credit.add_argument("out")
     credit.add_argument("--repetitions", type=int, default=100)

@@ -2051,6 +2051,18 @@ def noise_calibrate() -> str:
     return markdown(names, rows)
 
 
+@fills()
+def noise_skewed() -> str:
+    """Return how often intervals by different formulas cover the mean of skewed noise."""
+    columns = "present", "constant", "both"
+    rows = [
+        (row["noise"], *(f"{float(row[name]):.1%}" for name in columns))
+        for row in data("noise-skewed")
+    ]
+    names = ("noise", "Student's t", "Johnson's constant term", "both of his terms")
+    return markdown(names, rows)
+
+
 TABLES |= {
     name: partial(scored, *of)
     for name, of in {
