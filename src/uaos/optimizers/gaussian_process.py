@@ -65,22 +65,40 @@ class GaussianProcess(NamedTuple):
 
 
 @njit
+def _add_squares(
+    squares: FloatArray,
+    x: FloatArray,
+    columns: FloatArray,
+    categories: BoolArray,
+    lengths: FloatArray,
+) -> None:
+    """Add the squared distances of x from points whose coordinates are the rows of `columns`.
+
+    The inner loop is over points, so that it compiles to instructions for several at a time.
+    """
+    for j in range(len(lengths)):
+        column = columns[j]
+        for k in range(len(squares)):
+            difference = x[j] - column[k]
+            if categories[j]:
+                difference = 0.0 if difference == 0.0 else 1.0
+            difference /= lengths[j]
+            squares[k] += difference * difference
+
+
+@njit
 def covariance(
     left: FloatArray, right: FloatArray, categories: BoolArray, lengths: FloatArray
 ) -> FloatArray:
     """Return the covariances of a process with variance 1, (m, n)."""
-    result = np.empty((len(left), len(right)))
+    result = np.zeros((len(left), len(right)))
+    columns = np.ascontiguousarray(right.T)
     for i in range(len(left)):
+        row = result[i]
+        _add_squares(row, left[i], columns, categories, lengths)
         for k in range(len(right)):
-            squared = 0.0
-            for j in range(len(lengths)):
-                difference = left[i, j] - right[k, j]
-                if categories[j]:
-                    difference = 0.0 if difference == 0.0 else 1.0
-                difference /= lengths[j]
-                squared += difference * difference
-            scaled = _ROOT_5 * math.sqrt(squared)
-            result[i, k] = (1.0 + scaled + scaled * scaled / 3.0) * math.exp(-scaled)
+            scaled = _ROOT_5 * math.sqrt(row[k])
+            row[k] = (1.0 + scaled + scaled * scaled / 3.0) * math.exp(-scaled)
     return result
 
 
@@ -90,21 +108,19 @@ def length_gradient(
 ) -> FloatArray:
     """Return Σ_ik weights[i, k] ∂k(x_i, x_k)/∂ log ℓ_j for each j, variance 1."""
     gradient = np.zeros(len(lengths))
-    terms = np.empty(len(lengths))
+    columns = np.ascontiguousarray(points.T)
     for i in range(len(points)):
+        squares = np.zeros(i)
+        _add_squares(squares, points[i], columns, categories, lengths)
         for k in range(i):
-            squared = 0.0
+            scaled = _ROOT_5 * math.sqrt(squares[k])
+            slope = 5.0 / 3.0 * (1.0 + scaled) * math.exp(-scaled)
             for j in range(len(lengths)):
                 difference = points[i, j] - points[k, j]
                 if categories[j]:
                     difference = 0.0 if difference == 0.0 else 1.0
                 difference /= lengths[j]
-                terms[j] = difference * difference
-                squared += terms[j]
-            scaled = _ROOT_5 * math.sqrt(squared)
-            slope = 5.0 / 3.0 * (1.0 + scaled) * math.exp(-scaled)
-            for j in range(len(lengths)):
-                gradient[j] += 2.0 * weights[i, k] * slope * terms[j]
+                gradient[j] += 2.0 * weights[i, k] * slope * (difference * difference)
     return gradient
 
 
