@@ -386,7 +386,8 @@ class SurrogateSearch(Optimizer):
     Notes
     -----
     A proposal by the model takes milliseconds, or tens of milliseconds after hundreds of
-    evaluations or with hundreds of variables. The model has at most 400 points: half of them are the best so far.
+    evaluations or with hundreds of variables. The model has at most 400 points: half of them are
+    the best so far.
 
     The model proposes 85 % of the points up to 10·D evaluations (40·D if there are real numbers),
     and 10 % later. The others are made by a pool of moves. The history counts the points of each
