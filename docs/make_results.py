@@ -1578,6 +1578,7 @@ def _phrases_of_halving() -> list[str]:
     share = {runs: own["share of settings in the variance of drawn methods"]
              for runs, own in settings.items()}  # fmt: skip
     slopes = data("map-settings-slopes")
+    significant = [row for row in slopes if float(row["p"]) < 0.05]
     return [
         f"between {min(later):.2f} and {max(later):.2f}".replace("-", "−"),
         f"{rounds[-1]['former winners']} of the 20 former winners reach the last round",
@@ -1599,10 +1600,10 @@ def _phrases_of_halving() -> list[str]:
         "(correlation {value:.2f}, {low:.2f} to {high:.2f})".format_map(
             cells(settings["replays"]["correlation of a method's defaults with its other settings"])
         ),
-        f"none of {len(slopes)} hyper-parameters"
-        if all(float(r["p"]) > 0.05 for r in slopes)
-        else "some of the hyper-parameters",
-        *(f"{int(own['mean score with defaults']['methods']):,} of" for own in settings.values()),
+        f"significantly on {WORDS[len(significant)]} of {len(slopes)} hyper-parameters",
+        *(f"{row['hyper-parameter']} of `{row['component']}`" for row in significant),
+        f"all {int(settings['replays']['mean score with defaults']['methods']):,} of them",
+        f"{int(settings['real runs']['mean score with defaults']['methods'])} of these",
     ]
 
 
