@@ -110,3 +110,11 @@ def test_a_fit_that_fails_leaves_no_model():
     regression.fit(np.zeros(2), np.full((2, 2), np.nan), np.full(2, np.nan))
     assert not regression.fitted
     assert regression.agreement(15) == 0.0
+
+
+def test_a_step_that_overflows_is_none():
+    """In axes of a huge box, and in a box so tiny that its axes are infinite."""
+    regression = fitted(lambda x: float(x @ x))
+    assert np.isnan(regression.step(np.full(2, 1e308), 1e-308 * np.eye(2), radius=1.0)).all()
+    assert np.isnan(regression.step(np.zeros(2), np.full((2, 2), np.inf), radius=1.0)).all()
+    assert np.isinf(regression(np.full((1, 2), 1e308))).all()

@@ -83,8 +83,9 @@ class AssistedCMAES(CMAES):
     def _frame(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the mean, the axes in which the distribution is a sphere, and its deviations."""
         unit = self.sigma * self._width
-        axes = self._basis / np.linalg.norm(self._factor, axis=1)[:, None] / unit
-        return self.mean.copy(), axes, unit * np.sqrt(np.diagonal(self._C))
+        with np.errstate(all="ignore"):  # of tiny boxes: then there is no model
+            axes = self._basis / np.linalg.norm(self._factor, axis=1)[:, None] / unit
+            return self.mean.copy(), axes, unit * np.sqrt(np.diagonal(self._C))
 
     def _draw(self, n: int) -> FloatArray:
         z = super()._draw(n)

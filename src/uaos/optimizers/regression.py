@@ -136,12 +136,12 @@ class Regression(Stateful):
         kind = max(k for k, n in enumerate(self._sizes) if k == 0 or _FITTED * count >= _NEEDED * n)
         chosen = max(self._sizes[kind] + 2, int(_FITTED * (count + 1)))
         order = np.argsort(self.values, kind="stable")[:chosen]
-        self.center, self.axes = center, axes if kind == 2 else np.diag(1.0 / scale)
         weights = np.linspace(_FALL, 1.0, len(order))
         largest = float(np.abs(self.values[order]).max())
         self.unit = largest if largest > _HUGE else 1.0
         values = self.values[order] / self.unit
         with np.errstate(all="ignore"):  # where the axes are not finite, there is no model
+            self.center, self.axes = center, axes if kind == 2 else np.diag(1.0 / scale)
             design = self._terms(self.points[order], kind)
             self.fitted = self._solve(design, values - values[0], weights, order, kind)
         if self.fitted:
@@ -199,12 +199,12 @@ class Regression(Stateful):
         return True
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Return the values of the model at points, (n, D)."""
-        Z = (points - self.center) @ self.axes.T
-        bends = np.sum((Z @ self.curvature) * Z, axis=1)
-        with np.errstate(over="ignore"):
-            values: FloatArray = self.unit * (self.constant + Z @ self.slope + 0.5 * bends)
-        return values
+        """Return the values of the model at points, (n, D); inf where they overflow."""
+        with np.errstate(all="ignore"):
+            Z = (points - self.center) @ self.axes.T
+            bends = np.sum((Z @ self.curvature) * Z, axis=1)
+            values = self.unit * (self.constant + Z @ self.slope + 0.5 * bends)
+        return np.where(np.isfinite(values), values, np.inf)
 
     def agreement(self, count: int) -> float:
         """Return Kendall's τ of the latest values and their predictions by the latest fit.
@@ -226,13 +226,20 @@ class Regression(Stateful):
         z = -(H + s I)⁻¹ b,  x = center + axes⁻¹ z
 
         with the smallest s >= 0 for which H + s I is positive definite and |z| is at most the
-        radius; H and b are those of the model in the coordinates z.
+        radius; H and b are those of the model in the coordinates z. The step is NaN where numbers
+        overflow, as in huge boxes.
         """
-        change = self.axes @ np.linalg.inv(axes)
-        bend = change.T @ self.curvature @ change
-        slope = change.T @ (self.slope + self.curvature @ (self.axes @ (center - self.center)))
-        eigenvalues, vectors = np.linalg.eigh(0.5 * (bend + bend.T))
-        slope = vectors.T @ slope
+        try:
+            with np.errstate(all="ignore"):
+                change = self.axes @ np.linalg.inv(axes)
+                bend = change.T @ self.curvature @ change
+                moved = self.slope + self.curvature @ (self.axes @ (center - self.center))
+                eigenvalues, vectors = np.linalg.eigh(0.5 * (bend + bend.T))
+                slope = vectors.T @ (change.T @ moved)
+        except np.linalg.LinAlgError:
+            return np.full(len(center), np.nan)
+        if not (np.isfinite(eigenvalues).all() and np.isfinite(slope).all()):
+            return np.full(len(center), np.nan)
 
         def shifted(s: float) -> FloatArray:
             bends = eigenvalues + s
