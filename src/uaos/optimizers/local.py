@@ -312,7 +312,9 @@ class LocalSearch(RestartingSearch):
     and corrected by it: rounding errors then weigh the same in each, however badly conditioned
     the function is. After 12, 18, 27, … iterations, and where there is no progress, they are
     central: their second differences lower curvatures that the model has too high. The points
-    of a gradient are one batch. A step leads to the minimum of the model inside the box. Above
+    of a gradient are one batch. A step leads to the minimum of the model inside the box. A run ends
+    where steps gain next to nothing of what the model promises, as numerical errors hide the
+    slopes. Above
     320 variables the model is a diagonal and the last 20 steps (limited memory), and differences
     are along the coordinates.
 
