@@ -55,7 +55,7 @@ _LEAST_FACTOR = 0.01
 # A run ends when the model promised less than the share _LITTLE of what the run has gained so far
 # for the last _LATEST iterations, and these gained less than the share _KEPT of that: numerical
 # errors of the values, which may be much larger than those of rounding, then hide the slopes.
-# Chosen on BBOB, instances 1 to 3, where it changes one run of 168, and on a cross-validation.
+# Chosen on BBOB, instances 1 to 3, where it changes one run of 192, and on a cross-validation.
 _LATEST = 3
 _LITTLE = 0.01
 _KEPT = 2e-4
@@ -314,9 +314,8 @@ class LocalSearch(RestartingSearch):
     central: their second differences lower curvatures that the model has too high. The points
     of a gradient are one batch. A step leads to the minimum of the model inside the box. A run ends
     where steps gain next to nothing of what the model promises, as numerical errors hide the
-    slopes. Above
-    320 variables the model is a diagonal and the last 20 steps (limited memory), and differences
-    are along the coordinates.
+    slopes. Above 320 variables the model is a diagonal and the last 20 steps (limited memory), and
+    differences are along the coordinates.
 
     Parameters
     ----------
