@@ -135,7 +135,7 @@ def new_generator(name: object) -> np.random.Generator:
 
 
 @runtime_checkable
-class Part(Protocol):
+class HasState(Protocol):
     """Part of a run that has a state of its own."""
 
     def state(self) -> State:
@@ -171,7 +171,7 @@ class Stateful:
 def _saved(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return value.bit_generator.state
-    if isinstance(value, Part):
+    if isinstance(value, HasState):
         return value.state()
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
@@ -183,7 +183,7 @@ def _restored(present: Any, saved: Any) -> Any:
     if isinstance(present, np.random.Generator):
         present.bit_generator.state = saved
         return present
-    if isinstance(present, Part):
+    if isinstance(present, HasState):
         present.restore(saved)
         return present
     if is_dataclass(present) and not isinstance(present, type):

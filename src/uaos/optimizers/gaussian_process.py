@@ -65,6 +65,15 @@ class GaussianProcess(NamedTuple):
 
 
 @njit
+def _difference(a: float, b: float, category: bool, length: float) -> float:
+    """Return the difference of two coordinates, 0 or 1 for categories, divided by the length."""
+    difference = a - b
+    if category:
+        difference = 0.0 if difference == 0.0 else 1.0
+    return difference / length
+
+
+@njit
 def _add_squares(
     squares: FloatArray,
     x: FloatArray,
@@ -79,10 +88,7 @@ def _add_squares(
     for j in range(len(lengths)):
         column = columns[j]
         for k in range(len(squares)):
-            difference = x[j] - column[k]
-            if categories[j]:
-                difference = 0.0 if difference == 0.0 else 1.0
-            difference /= lengths[j]
+            difference = _difference(x[j], column[k], categories[j], lengths[j])
             squares[k] += difference * difference
 
 
@@ -116,10 +122,7 @@ def length_gradient(
             scaled = _ROOT_5 * math.sqrt(squares[k])
             slope = 5.0 / 3.0 * (1.0 + scaled) * math.exp(-scaled)
             for j in range(len(lengths)):
-                difference = points[i, j] - points[k, j]
-                if categories[j]:
-                    difference = 0.0 if difference == 0.0 else 1.0
-                difference /= lengths[j]
+                difference = _difference(points[i, j], points[k, j], categories[j], lengths[j])
                 gradient[j] += 2.0 * weights[i, k] * slope * (difference * difference)
     return gradient
 
